@@ -58,10 +58,16 @@ FORTIFY   := $(if $(SAN),,$(call first_taken,-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOUR
 LIBS     := libbpf libdw libelf liblzma libseccomp zlib
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSTOOK_VERSION='"$(VERSION)"' \
 	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty $(if $(STATIC),-DSTOOK_STATIC)
+# libpfm4 knows the events of CPU models. It is loaded when needed, and linked into the static program if it can be;
+# without its headers, or without libpfm.a, stook is built without these names.
+LIBPFM := $(shell printf '\043include <perfmon/pfmlib_perf_event.h>\nint main(void) { return pfm_initialize(); }\n' | \
+	  $(CC) $(CFLAGS) -x c - -o /dev/null $(if $(STATIC),-static -lpfm,-S) 2>/dev/null && echo -lpfm)
+CPPFLAGS += $(if $(LIBPFM),-DSTOOK_LIBPFM)
 override CFLAGS := $(HARDENING) $(if $(FORTIFY),-U_FORTIFY_SOURCE $(FORTIFY)) $(CFLAGS) -std=gnu11 \
 	    -fno-strict-aliasing $(WARN) \
 	    $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
-LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty -lpthread -lm
+LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty -lpthread -lm \
+	    $(if $(STATIC),$(LIBPFM))
 override LDFLAGS := $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code \
 	    $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 
@@ -75,10 +81,11 @@ BPF_CFLAGS_tally_extremes := -mcpu=v3
 # --- program -------------------------------------------------------------------------------------
 
 # A skeleton is made of linked BPF objects; its header has its name.
-SKELETONS    := sampler counter tallier kernel_ask
-sampler_BPF  := sample stack probe fetch record claim unwind walk follow
+SKELETONS    := sampler counter tallier switches kernel_ask
+sampler_BPF  := sample offcpu stack probe fetch record claim unwind walk follow hotplug
 counter_BPF  := count probe follow
 tallier_BPF  := tally fetch tally_operands tally_extremes tally_rows tally_calls probe claim follow
+switches_BPF := sched follow
 kernel_ask_BPF := kernel_ask
 SKELETON_HEADERS := $(SKELETONS:%=$(B)/skel/%.skel.h)
 
@@ -174,6 +181,7 @@ $(B)/tests/vm/programs/%: tests/vm/programs/%.c $(LIBRARY)
 
 # Programs that measure or print a part of stook. `differential` compares with elfutils.
 $(B)/tests/tools/differential: LDLIBS += -ldw -lm
+$(B)/tests/tools/simulate: LDFLAGS += -Wl,--wrap=clock_gettime
 $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) \
 		-o $@ $(filter-out %.h,$^) $(LDLIBS)
@@ -198,7 +206,7 @@ $(FUZZ_LIBRARY): $(FUZZ_OBJECTS)
 
 $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -Itests $(FUZZ_CFLAGS) \
-		-fsanitize=fuzzer,address,undefined -MMD -MP -o $@ $(filter-out %.h,$^) $(LDLIBS)
+		-fsanitize=fuzzer,address,undefined -MMD -MP -o $@ $< $(FUZZ_LIBRARY) $(LDLIBS)
 
 unit: $(B)/tests/unit_tests
 programs: $(PROGRAMS) $(TOOLS)

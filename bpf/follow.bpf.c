@@ -149,9 +149,14 @@ static bool is_wanted_tid(struct task_struct *task)
 	return bpf_map_lookup_elem(&wanted_tids, &tid) != NULL;
 }
 
+__hidden bool is_wanted_by_number(struct task_struct *task)
+{
+	return !(filter_pids || filter_tids) || is_wanted_pid(task) || is_wanted_tid(task);
+}
+
 __hidden bool is_wanted(struct task_struct *task)
 {
-	if ((filter_pids || filter_tids) && !is_wanted_pid(task) && !is_wanted_tid(task))
+	if (!is_wanted_by_number(task))
 		return false;
 	return !filter_cgroup || bpf_current_task_under_cgroup(&wanted_cgroup, 0) == 1;
 }

@@ -3,6 +3,7 @@
 #define STOOK_BPF_FOLLOW_H
 
 #include "vmlinux/vmlinux.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 /*
@@ -13,7 +14,7 @@
  */
 #define OWN_SLOTS 1024
 
-extern const volatile bool leaves_out_own;
+extern const volatile bool leaves_out_own, filter_cgroup;
 extern volatile __u32 own_tgid, own_forks[OWN_SLOTS];
 
 /*
@@ -34,5 +35,16 @@ __hidden __u32 visible_pid(struct task_struct *task);
 
 /* True if the current task is selected. */
 __hidden bool is_wanted(struct task_struct *task);
+
+/* True if any task is selected by pid and tid; its cgroup is not looked at. */
+__hidden bool is_wanted_by_number(struct task_struct *task);
+
+/* The state of a task that the verifier knows as one, so that its members are read without a helper. */
+static __always_inline __u32 task_state(struct task_struct *task)
+{
+	struct task_struct___named_state *old = (void *)task;
+
+	return bpf_core_field_exists(task->__state) ? task->__state : old->state;
+}
 
 #endif

@@ -75,7 +75,8 @@ const volatile __u32 scratch_slots = 1;
 	((sizeof(struct wire_record) - __builtin_offsetof(struct wire_record, start_time_ns)) / 8)
 
 /* The task of the sample. Fields that samples are not distinguished by are 0. */
-static void identify(struct wire_record *record, struct task_struct *task)
+static __always_inline void identify(struct wire_record *record, struct task_struct *task,
+				     bool is_current)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
@@ -84,8 +85,11 @@ static void identify(struct wire_record *record, struct task_struct *task)
 	record->pid = visible_pid(leader);
 	record->tid = by_tid ? visible_pid(task) : 0;
 	record->cpu = by_cpu ? bpf_get_smp_processor_id() : 0;
-	record->cgroup = by_cgroup ? bpf_get_current_cgroup_id() : 0;
-	bpf_get_current_comm(record->comm, sizeof(record->comm));
+	record->cgroup = by_cgroup && is_current ? bpf_get_current_cgroup_id() : 0;
+	if (is_current)
+		bpf_get_current_comm(record->comm, sizeof(record->comm));
+	else
+		BPF_CORE_READ_INTO(&record->comm, task, comm);
 }
 
 /* The time is read before the epoch, so that no record of epoch n is later than the end of n. */
@@ -126,12 +130,42 @@ __hidden struct scratch *record_begin(struct wire_counters *counters, __u64 time
 			scratch->slot = first + i;
 			scratch->record.time_ns = time_ns;
 			scratch->record.epoch = epoch_nr;
-			identify(&scratch->record, task);
+			identify(&scratch->record, task, true);
 			return scratch;
 		}
 	}
 	ATOMIC_ADD(counters->lost[LOST_SCRATCH], 1);
 	return NULL;
+}
+
+__hidden void record_identify(struct scratch *scratch, __u64 time_ns, __u32 epoch_nr,
+			      struct task_struct *task, bool is_current)
+{
+	scratch->record.time_ns = time_ns;
+	scratch->record.epoch = epoch_nr;
+	identify(&scratch->record, task, is_current);
+}
+
+__hidden struct wire_count *record_count(__u32 epoch_nr, const struct wire_count_key *key)
+{
+	__u32 slot = epoch_nr % WIRE_EPOCH_SLOTS;
+	void *counts = bpf_map_lookup_elem(&counts_by_slot, &slot);
+	struct wire_count_key wanted = *key;
+	struct wire_count none = {}, *count;
+
+	if (!counts)
+		return NULL;
+	count = bpf_map_lookup_elem(counts, &wanted);
+	if (count || !wanted.waker)
+		return count;
+	/* The records of both ids have been sent already. */
+	bpf_map_update_elem(counts, &wanted, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(counts, &wanted);
+}
+
+__hidden int record_send_wait(struct wire_wait *wait)
+{
+	return bpf_ringbuf_output(&ring, wait, sizeof(*wait), BPF_RB_NO_WAKEUP);
 }
 
 static __u64 hash_record(const struct wire_record *record)
@@ -149,13 +183,33 @@ static __u64 hash_record(const struct wire_record *record)
 	return mix(hash, nr);
 }
 
-/* Why the ring rejected a record of this size: no room, or (in an NMI) its lock was taken. */
-static enum wire_loss why_refused(__u64 bytes)
+static bool is_full(__u64 bytes)
 {
 	__u64 used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	__u64 size = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
 
-	return used + bytes + 16 > size ? LOST_RING_FULL : LOST_RING_BUSY;
+	return used + bytes + 16 > size;
+}
+
+/*
+ * Before Linux 6.15, an NMI tries the ring's lock once, and gets no space while another CPU holds it,
+ * which takes some hundred ns. With 128 CPUs, that are several percent of the samples; so it tries again, for at most
+ * some microseconds, the time of a stack walk.
+ */
+#define OUTPUT_TRIES 32
+
+/* Returns 0, or the reason of the loss + 1. */
+static int output(const struct wire_record *record, __u64 bytes, __u64 flags)
+{
+	__u32 i;
+
+	for (i = 0; i < OUTPUT_TRIES; i++) {
+		if (!bpf_ringbuf_output(&ring, (void *)record, bytes, flags))
+			return 0;
+		if (is_full(bytes))
+			return LOST_RING_FULL + 1;
+	}
+	return LOST_RING_BUSY + 1;
 }
 
 static void count_another(struct wire_count *count, const struct wire_record *record)
@@ -165,28 +219,32 @@ static void count_another(struct wire_count *count, const struct wire_record *re
 		ATOMIC_ADD(count->weight, record->weight);
 }
 
-static void send(struct scratch *scratch, struct wire_counters *counters, void *counts)
+/* False: the record is lost. */
+static bool send(struct scratch *scratch, struct wire_counters *counters, void *counts)
 {
 	struct wire_record *record = &scratch->record;
+	struct wire_count_key key = {.id = record->id};
 	__u64 bytes = wire_record_bytes(record);
 	bool is_raw = record->user_end == WALK_RAW;
 	struct wire_count none = {};
+	int lost;
 
 	if (bytes > sizeof(*record) + sizeof(scratch->frames))
 		bytes = sizeof(*record) + sizeof(scratch->frames);
 	/* A raw record asks user space for something that is missing; wake it to be quick. */
-	if (bpf_ringbuf_output(&ring, record, bytes,
-			       is_raw && !raw_is_expected ? BPF_RB_FORCE_WAKEUP
-							  : BPF_RB_NO_WAKEUP)) {
-		if (why_refused(bytes) == LOST_RING_FULL)
+	lost = output(record, bytes,
+		      is_raw && !raw_is_expected ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	if (lost) {
+		if (lost == LOST_RING_FULL + 1)
 			ATOMIC_ADD(counters->lost[LOST_RING_FULL], 1);
 		else
 			ATOMIC_ADD(counters->lost[LOST_RING_BUSY], 1);
-		return;
+		return false;
 	}
 	ATOMIC_ADD(counters->recorded, 1);
 	if (counts && !is_raw)
-		bpf_map_update_elem(counts, &record->id, &none, BPF_NOEXIST);
+		bpf_map_update_elem(counts, &key, &none, BPF_NOEXIST);
+	return true;
 }
 
 __hidden int record_submit(struct scratch *scratch, struct wire_counters *counters)
@@ -194,17 +252,20 @@ __hidden int record_submit(struct scratch *scratch, struct wire_counters *counte
 	struct wire_record *record = &scratch->record;
 	__u32 slot = record->epoch % WIRE_EPOCH_SLOTS;
 	void *counts = bpf_map_lookup_elem(&counts_by_slot, &slot);
+	struct wire_count_key key = {};
 	struct wire_count *count = NULL;
+	bool known = true;
 
 	record->id = record->user_end == WALK_RAW ? 0 : hash_record(record);
-	if (counts && record->id)
-		count = bpf_map_lookup_elem(counts, &record->id);
+	key.id = record->id;
+	if (counts && key.id)
+		count = bpf_map_lookup_elem(counts, &key);
 	if (count) {
 		count_another(count, record);
 		ATOMIC_ADD(counters->counted, 1);
 	} else {
-		send(scratch, counters, counts);
+		known = send(scratch, counters, counts);
 	}
 	scratch->busy = 0;
-	return 0;
+	return known;
 }

@@ -27,6 +27,9 @@ extern const volatile bool by_weight;
 
 extern const volatile __u64 hash_seed;
 
+/* If set, samples are also distinguished by these fields. */
+extern const volatile bool by_tid, by_cpu, by_cgroup;
+
 static __always_inline __u64 mix(__u64 hash, __u64 word)
 {
 	hash = (hash ^ word) * 0xd6e8feb86659fd93ULL;
@@ -49,12 +52,28 @@ __hidden struct scratch *record_scratch(__u32 slot);
 __hidden struct scratch *record_begin(struct wire_counters *counters, __u64 time_ns, __u32 epoch_nr,
 				      struct task_struct *task);
 
+/*
+ * Likewise fills in a record in scratch space that belongs to the caller, and of any task: one that
+ * is not the current one has no cgroup.
+ */
+__hidden void record_identify(struct scratch *scratch, __u64 time_ns, __u32 epoch_nr,
+			      struct task_struct *task, bool is_current);
+
+/*
+ * Returns the count of a record's id in an epoch. One with a waker is made if there is none; else NULL if the record is
+ * not counted.
+ */
+__hidden struct wire_count *record_count(__u32 epoch_nr, const struct wire_count_key *key);
+
+/* Sends other data than a record, without a wake-up. Returns 0 if the ring took it. */
+__hidden int record_send_wait(struct wire_wait *wait);
+
 /* True if less than half of the ring is in use, so that a large record may be sent. */
 __hidden bool record_has_room(void);
 
 /*
  * Sends or counts the record in scratch, whose identity and frames are complete, and releases the
- * scratch space.
+ * scratch space. Returns 0 if the record is lost.
  */
 __hidden int record_submit(struct scratch *scratch, struct wire_counters *counters);
 

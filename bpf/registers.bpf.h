@@ -48,8 +48,9 @@ enum registers {
 	REGISTERS_NARROW,	  /* 32-bit program */
 };
 
-static __always_inline enum registers read_registers(struct stack_context *ctx, bool has_registers,
-						     struct unwind_walk *walk)
+/* A function of its own: the registers' stack space, most of which is needed once, is free again during the walk. */
+static __noinline enum registers read_registers(struct stack_context *ctx, bool has_registers,
+						struct unwind_walk *walk)
 {
 	user_registers saved;
 	__u64 at;

@@ -12,9 +12,22 @@
 const volatile __u32 max_user_frames = 127;
 const volatile __u32 max_kernel_frames = 127;
 
-#define PF_KTHREAD 0x00200000
+/*
+ * Threads that run only in the kernel: its own, and the workers of io_uring and vhost, which have the memory of a process
+ * but no user registers. Before Linux 5.17 the third flag was that of module loaders.
+ */
+#define PF_KTHREAD     0x00200000
+#define PF_IO_WORKER   0x00000010
+#define PF_USER_WORKER 0x00004000
+#define KERNEL_ONLY    (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
 
 const volatile bool by_tables;
+
+/*
+ * If set, records are never raw: where data for the walk is missing, the record is walked by frame
+ * pointers, and its weight is the address where the walk ended, for user space to provide it.
+ */
+const volatile bool never_raw;
 
 /* If set, registers in a context are those at a function's first instruction. */
 const volatile bool hits_are_entries;
@@ -23,7 +36,7 @@ static bool has_user_stack(void)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 
-	return !(BPF_CORE_READ(task, flags) & PF_KTHREAD) && BPF_CORE_READ(task, mm);
+	return !(BPF_CORE_READ(task, flags) & KERNEL_ONLY) && BPF_CORE_READ(task, mm);
 }
 
 /*
@@ -70,13 +83,15 @@ static int by_unwind_tables(struct stack_context *ctx, bool has_registers, struc
 {
 	int end = walk_user(ctx, has_registers, scratch);
 
-	if (end == WALK_RAW && record_has_room() && !walk_capture(scratch))
+	if (end == WALK_RAW && !never_raw && record_has_room() && !walk_capture(scratch))
 		return 0;
 	if (end != WALK_RAW && scratch->record.nr_user)
 		return 0;
 	by_frame_pointers(ctx, has_registers, scratch);
 	if (end == WALK_RAW)
-		scratch->record.user_end = WALK_TOO_MANY;
+		scratch->record.user_end = never_raw ? WALK_NO_TABLE : WALK_TOO_MANY;
+	if (end == WALK_RAW && never_raw)
+		scratch->record.weight = walk_stopped_at(scratch);
 	return 0;
 }
 

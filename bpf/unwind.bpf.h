@@ -5,6 +5,9 @@
 #include "record.bpf.h"
 #include "registers.bpf.h"
 
+/* 0: no such stack is requested. */
+extern const volatile __u32 max_user_frames, max_kernel_frames;
+
 /*
  * Fill the user part, then the kernel part, of the record in scratch: frames, their number, how the
  * walk ended. skip: number of innermost kernel frames to leave out, those of the program itself.
@@ -20,5 +23,8 @@ __hidden int walk_user(struct stack_context *ctx, bool has_registers, struct scr
 
 /* Turns the record into a raw one, with the registers that walk_user() started with. */
 __hidden int walk_capture(struct scratch *scratch);
+
+/* The address at which walk_user() ended with WALK_RAW: its mapping or table is not known. */
+__hidden __u64 walk_stopped_at(struct scratch *scratch);
 
 #endif

@@ -23,21 +23,20 @@
 
 /*
  * Processes: a hash of the pid selects a set of 8 slots, one cache line. A slot is pid << 32 |
- * place of its struct unwind_process, or 0.
+ * place of its struct unwind_process, or 0. The number of sets depends on the memory of the pool.
  */
-#define UNWIND_PROCESS_SETS 1024
-#define UNWIND_PROCESS_WAYS 8
+#define UNWIND_MIN_PROCESS_SETS 1024
+#define UNWIND_MAX_PROCESS_SETS 16384
+#define UNWIND_PROCESS_WAYS	8
 
 struct unwind_process_set {
 	__u64 slots[UNWIND_PROCESS_WAYS];
 };
 
-static inline __u32 unwind_process_set_of(__u32 pid)
+static inline __u32 unwind_process_set_of(__u32 pid, __u32 nr_sets)
 {
-	return pid * 0x9e3779b1U >> 22;
+	return (__u64)(pid * 0x9e3779b1U) * nr_sets >> 32;
 }
-
-_Static_assert(UNWIND_PROCESS_SETS == 1 << (32 - 22), "the hash has as many values as sets");
 
 /* How code in a mapping is unwound. */
 enum unwind_mapping_kind {

@@ -27,6 +27,9 @@
  */
 const volatile __u64 max_raw_bytes = 1 << 20;
 
+/* The entries of unwind_processes. Set before loading. */
+const volatile __u32 nr_process_sets = 1;
+
 /* 0: disables walks by tables, and their code is removed. */
 const volatile __u32 max_walk_frames;
 
@@ -90,7 +93,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, UNWIND_PROCESS_SETS);
+	__uint(max_entries, 1); /* set before loading */
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct unwind_process_set);
@@ -173,13 +176,25 @@ static __always_inline int unwind_read(struct unwind_memory *memory, __u64 addre
 	return 0;
 }
 
+/*
+ * The table, for reads after its state. arm64 may do these first and so find memory from before the table was ready;
+ * it does not if their address depends on the state. BPF has loads that prevent it only since Linux 6.15.
+ */
+static __always_inline struct unwind_table_entry *after_state(struct unwind_table_entry *table,
+							      __u64 state)
+{
+	asm volatile("%0 &= 0" : "+r"(state));
+	return (void *)table + state;
+}
+
 static __always_inline const struct unwind_rule *unwind_wide(struct unwind_memory *memory,
 							     __u32 number)
 {
 	struct unwind_table_entry *table = bpf_map_lookup_elem(&unwind_tables, &memory->table);
+	__u32 state = table ? *(volatile __u32 *)&table->state : UNWIND_TABLE_ABSENT;
 
-	if (!table || table->state != UNWIND_TABLE_READY ||
-	    unwind_read_wide(memory, table, number, &memory->wide))
+	if (!table || state != UNWIND_TABLE_READY ||
+	    unwind_read_wide(memory, after_state(table, state), number, &memory->wide))
 		return NULL;
 	return &memory->wide;
 }
@@ -249,6 +264,7 @@ __noinline int find_rule(__u32 slot)
 	struct unwind_table_entry *table;
 	struct unwind_mapping *mapping;
 	__u64 address, offset;
+	__u32 state;
 
 	if (!walker)
 		return WALK_MISSED;
@@ -266,13 +282,14 @@ __noinline int find_rule(__u32 slot)
 	table = bpf_map_lookup_elem(&unwind_tables, &mapping->table);
 	if (!table)
 		return WALK_NO_TABLE;
-	if (table->state == UNWIND_TABLE_ABSENT)
+	state = *(volatile __u32 *)&table->state;
+	if (state == UNWIND_TABLE_ABSENT)
 		return 0;
-	if (table->state != UNWIND_TABLE_READY)
+	if (state != UNWIND_TABLE_READY)
 		return WALK_RAW;
 	if (table->used_epoch != walker->epoch)
 		table->used_epoch = walker->epoch;
-	walker->packed = unwind_find_rule(&walker->memory, table, offset);
+	walker->packed = unwind_find_rule(&walker->memory, after_state(table, state), offset);
 	return 0;
 }
 
@@ -354,7 +371,7 @@ __noinline int walk_frame(__u32 slot)
 /* The place of the record's struct unwind_process; 0 if it is unknown. */
 static __always_inline __u32 find_process(struct walker *walker, const struct wire_record *record)
 {
-	__u32 set_number = unwind_process_set_of(record->pid), way, place = 0;
+	__u32 set_number = unwind_process_set_of(record->pid, nr_process_sets), way, place = 0;
 	struct unwind_process_set *set = bpf_map_lookup_elem(&unwind_processes, &set_number);
 	struct unwind_process *process;
 	char *chunk;
@@ -414,6 +431,13 @@ __hidden int walk_user(struct stack_context *ctx, bool has_registers, struct scr
 	}
 	record->nr_user = walker->nr_frames;
 	return record->user_end = end ? end : WALK_TRUNCATED;
+}
+
+__hidden __u64 walk_stopped_at(struct scratch *scratch)
+{
+	struct walker *walker = walker_of(scratch->slot);
+
+	return walker ? unwind_address(&walker->walk) : 0;
 }
 
 /* --- raw records, for user space to walk ----------------------------------------------------- */

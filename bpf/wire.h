@@ -15,7 +15,17 @@
  * of epoch n while a program that read `epoch` just before still uses it.)
  *
  * At rest, for each epoch, in samples and exactly:
- *	entries = idle + own + filtered + recorded + counted + thinned + the sum of lost[]
+ *	entries = idle + own + filtered + ended + recorded + counted + thinned + the sum of lost[]
+ *
+ * Off-CPU (bpf/offcpu.bpf.c), a sample is a thread that leaves its CPU, and the count map also has
+ * the nanoseconds until it came back, if it did so in the same epoch. A wait that crosses the end of
+ * an epoch is sent when it ends, as a struct wire_wait. At rest, for each epoch, in nanoseconds of
+ * the waits that ended in it and exactly:
+ *	waited = counted + sent + passed over + lost
+ *
+ * Under a budget, a wait may begin without a walk (`thinned`). Its time is counted in the same way, for a record
+ * without stacks (WIRE_UNWALKED), and user space divides the time of such a record among the stacks that were walked
+ * for others of the thread's waits in the same state and place (collect/split.h).
  */
 #ifndef STOOK_BPF_WIRE_H
 #define STOOK_BPF_WIRE_H
@@ -32,11 +42,24 @@
 #define WIRE_MAX_FRAMES	       (WIRE_MAX_USER_FRAMES + WIRE_MAX_KERNEL_FRAMES)
 #define WIRE_EPOCH_SLOTS       3
 
+/* The events that one run may sample: name of the program, number. */
+#define WIRE_EVENTS(X) \
+	X(sample, 0)   \
+	X(sample_1, 1) \
+	X(sample_2, 2) \
+	X(sample_3, 3) \
+	X(sample_4, 4) \
+	X(sample_5, 5) \
+	X(sample_6, 6) \
+	X(sample_7, 7)
+#define WIRE_MAX_EVENTS 8
+
 /* id, name, and the text in the report of a run. */
-#define WIRE_LOSS_REASONS(X)                                                \
-	X(RING_FULL, "ring_full", "ring buffer full: not read in time")     \
-	X(RING_BUSY, "ring_busy", "ring buffer's lock held by another CPU") \
-	X(SCRATCH, "scratch", "no scratch space: sample interrupted another one")
+#define WIRE_LOSS_REASONS(X)                                                      \
+	X(RING_FULL, "ring_full", "ring buffer full: not read in time")           \
+	X(RING_BUSY, "ring_busy", "ring buffer's lock held by other CPUs")        \
+	X(SCRATCH, "scratch", "no scratch space: sample interrupted another one") \
+	X(THREADS, "threads", "more threads than the table of waiting threads holds")
 
 enum wire_loss {
 #define X(id, name, sentence) LOST_##id,
@@ -51,11 +74,24 @@ struct wire_counters {
 	__u64 idle;
 	__u64 own; /* by the profiler's own processes, if these are excluded */
 	__u64 filtered;
+	__u64 ended; /* off-CPU: threads that left their CPU for good */
 	__u64 recorded;
 	__u64 counted;
-	__u64 thinned; /* hits of probes represented by others, see bpf/stack.bpf.c */
+	__u64 thinned; /* represented by others: hits of probes, see bpf/stack.bpf.c; waits under a budget */
 	__u64 lost[WIRE_NR_LOSS_REASONS];
-	__u64 weight; /* of all entries: the sum of the event's periods */
+	struct wire_event {
+		__u64 entries;
+		__u64 periods; /* the sum, as the kernel reports them */
+		__u64 weight;  /* the sum, see bpf/sample.bpf.c */
+	} events[WIRE_MAX_EVENTS];
+	/* Off-CPU: the waits that ended, and their nanoseconds. */
+	__u64 waits, waited_ns;
+	__u64 unseen;	 /* of these: the kernel did not report the thread's return */
+	__u64 stolen_ns; /* of runs in between: on a CPU, but not counted as CPU time */
+	__u64 counted_ns;
+	__u64 sent, sent_ns;
+	__u64 passed, passed_ns; /* shorter or longer than asked for */
+	__u64 cut, cut_ns;	 /* their stack, or their end, is lost */
 };
 
 /*
@@ -93,8 +129,8 @@ struct wire_record {
 	__u16 nr_user, nr_kernel;
 	char comm[WIRE_COMM_BYTES];
 	__u8 user_end, kernel_end; /* enum walk_end */
-	__u16 zero;
-	__u32 probe; /* the probe's number, for stacks that lead to probes; else 0 */
+	__u16 place; /* under a budget: of the wait, see struct wire_wait_place; 0: not known */
+	__u32 probe; /* the number of the probe or event; with states, enum wire_state */
 
 	/*
 	 * __u64 frames[nr_user + nr_kernel] follow: user, then kernel, each leaf first. All but the
@@ -106,11 +142,157 @@ struct wire_record {
 
 _Static_assert(sizeof(struct wire_record) == 96, "no padding: the id is a hash over these bytes");
 
-/* A value of a count map; without weights it has only the first member. */
+/*
+ * The key of a count map. With wakers, the time until a thread was woken is added to its stack's id
+ * and that of the waker's stack; records are counted without a waker. Without wakers, keys have only
+ * the first member.
+ */
+struct wire_count_key {
+	__u64 id;
+	__u64 waker;
+};
+
+/*
+ * A value of a count map; without weights it has only the first member, and `queued_ns` only
+ * off-CPU, where the weight is nanoseconds.
+ */
 struct wire_count {
 	__u64 count;
 	__u64 weight;
+	__u64 queued_ns; /* from the wake-up until the thread ran; not part of the weight */
+	/* Only under a budget: estimates of the time of waits that were not walked. Not part of it. */
+	__u64 stands_for_ns, stands_for_queued_ns;
+	__u64 variance; /* of these; see wire_variance() */
 };
+
+/* --- off-CPU ---------------------------------------------------------------------------------- */
+
+/* Why a thread is off its CPU, or that it is on one: id, name. Bits in the options of user space. */
+#define WIRE_STATES(X)          \
+	X(RUNNABLE, "runnable") \
+	X(SLEEPING, "sleeping") \
+	X(BLOCKED, "blocked")   \
+	X(IDLE, "idle")         \
+	X(STOPPED, "stopped")   \
+	X(RUNNING, "running") /* a sample, beside off-CPU time */
+
+enum wire_state {
+#define X(id, name) WIRE_##id,
+	WIRE_STATES(X)
+#undef X
+		WIRE_NR_STATES
+};
+
+/*
+ * Set in a record's `probe`: the thread was off its CPU when the run began. No user stack; if the weight is 1, the
+ * thread has one, and so its next record needs the unwind tables of its process.
+ */
+#define WIRE_SINCE_BEFORE 0x100
+
+/* Set in a record's `probe`: it has the time of this thread's waits in this state and place that were not walked. */
+#define WIRE_UNWALKED 0x200
+
+/*
+ * Where a thread waits, as far as it is known without a walk: a hash of its state, and in a system call of the user's
+ * program counter and stack pointer. Different stacks rarely have the same. Each thread has some of them, by the
+ * lowest bits.
+ */
+struct wire_wait_place {
+	__u64 id; /* of the record without stacks; 0: none yet */
+	__u32 hash; /* 0: a free slot; of places that are not known, the id is 0, see wire_place_id() */
+	__u32 expected_ns; /* length of a wait, from the last ones; 0: none yet */
+};
+
+#define WIRE_PLACES \
+	16 /* a power of two, so that a mask shows the verifier that an index is in range */
+
+#define WIRE_PLACE_BIT 0x80000000U /* in all hashes of places: they are not 0 */
+
+/* The place in a record, without the bits by which a thread's places are found. 0: not known. */
+static inline __u16 wire_place_id(__u32 hash)
+{
+	return hash >> 8 & 0xffff;
+}
+
+/*
+ * Set in a record's `probe`: the stack of a task that wakes up another one, not of one that leaves its CPU.
+ * In an interrupt that is not the task: the record has no process and no name, and the kernel frames of the
+ * interrupt only.
+ */
+#define WIRE_WAKER     0x400
+#define WIRE_INTERRUPT 0x800
+
+#define WIRE_INTERRUPT_ENTRIES 8
+
+struct wire_code_range {
+	__u64 start, bytes; /* 0: unused */
+};
+
+/* A thread that is off its CPU. */
+struct wire_waiting {
+	__u64 since_ns; /* 0: it is not */
+	__u64 back_ns;	/* when it was last back on one; 0: not known */
+	__u64 woken_ns; /* 0: not yet, or it was runnable all the time */
+	__u64 run_ns;	/* CPU time of the thread when it left */
+	__u64 id;	/* of its stack's record; 0: lost */
+	__u64 waker;	/* id of the record of who woke it last; 0: not known */
+	__u32 epoch;	/* in which it left */
+	__u32 state;	/* enum wire_state */
+	__u64 check;	/* wire_waiting_check(): detects that a reader met a writer */
+	__u32 one_of; /* under a budget, waits of which this one was chosen to be walked; 0: it was not */
+	__u32 place; /* likewise: hash of its place; 0: none, the run began in the wait */
+};
+
+/* The value of the map of waiting threads, by task_struct; without a budget, only the first member. */
+struct wire_followed {
+	struct wire_waiting waiting;
+	__u64 places_name; /* hash of what can change in the identity of the places' records: epoch, name */
+	struct wire_wait_place places[WIRE_PLACES];
+};
+
+static inline __u64 wire_waiting_check(const struct wire_waiting *waiting)
+{
+	return waiting->since_ns ^ waiting->id ^ ((__u64)waiting->epoch << 32 | waiting->state);
+}
+
+/*
+ * The end of a wait that is not added to a count map, in the ring. Told from records by its size.
+ */
+struct wire_wait {
+	__u64 task, since_ns; /* which thread's wait */
+	__u64 id;
+	__u64 waker;	 /* 0: nobody, or not known */
+	__u64 waited_ns; /* until it was woken; or until it ran, if nobody woke it */
+	__u64 queued_ns; /* from then until it ran */
+	__u32 epoch;	 /* in which it ended */
+	__u32 one_of;	 /* see struct wire_waiting */
+};
+
+/*
+ * A wait is walked with the probability 1 / one_of, and then stands for one_of - 1 others of its length. What that adds
+ * to the variance of the estimated time, in units of (1024 ns)². It is limited, so that a sum does not overflow.
+ */
+#define WIRE_MAX_ONE_OF 1024
+
+static inline __u64 wire_variance(__u64 ns, __u64 one_of)
+{
+	__u64 units = (ns >> 10) + 1;
+
+	if (units > 1 << 19)
+		units = 1 << 19;
+	return one_of * (one_of - 1) * units * units;
+}
+
+/* Cost of the off-CPU programs on one CPU, since the start. Only under a budget. */
+struct wire_cost {
+	__u64 runs;
+	__u64 walks, walk_ns;  /* runs with a walk, and their time */
+	__u64 timed, timed_ns; /* some of the others */
+	__u64 next_timed;      /* runs until the next of these */
+	__u64 reserved[2];     /* a cache line for each CPU */
+};
+
+_Static_assert(sizeof(struct wire_wait) < sizeof(struct wire_record), "told apart by their size");
 
 /* The size of a record with its frames. */
 static inline __u64 wire_record_bytes(const struct wire_record *record)

@@ -70,9 +70,27 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
+struct bpf_perf_event_value {
+	__u64 counter;
+	__u64 enabled;
+	__u64 running;
+};
+
 /* The context of a raw_tracepoint program. */
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];
+};
+
+/* The context of a program that iterates over tasks. */
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task; /* NULL: the end */
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -136,19 +154,57 @@ struct uprobe_task {
 	unsigned long vaddr;
 };
 
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	__u64 nr_migrations;
+};
+
+/* Without members where the kernel is built without SCHED_INFO. */
+struct sched_info {
+	unsigned long pcount;
+	unsigned long long run_delay;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	struct uprobe_task *utask;
 	void *stack;
 	unsigned int flags;
+	unsigned int __state;
+	int on_cpu;
+	unsigned int in_iowait : 1;
+	int wake_cpu;
+	struct sched_entity se;
+	struct sched_info sched_info;
 	struct mm_struct *mm;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	__u64 start_time;
 	__u64 self_exec_id;
+	struct css_set *cgroups;
 	struct signal_struct *signal;
+	char comm[16];
+};
+
+/* Before Linux 5.14. */
+struct task_struct___named_state {
+	long state;
 };
 
 #pragma clang attribute pop

@@ -37,6 +37,17 @@
 		low_;                                         \
 	})
 
+/* Adds `more` to `sum`: structs, or arrays, of nothing but 64-bit numbers, `bytes` long. */
+static inline void add_words(void *sum, const void *more, size_t bytes)
+{
+	const uint64_t *from = more;
+	uint64_t *to = sum;
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
 /*
  * For sorting: -1, 0 or 1 if a is less than, equal to or greater than b. Chain with ?: for more
  * keys.

@@ -23,4 +23,21 @@ static inline uint64_t clock_now_ns(void)
 	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
+/*
+ * Returns for how long the machine has been suspended since boot, which CLOCK_MONOTONIC does not count. Too long by less
+ * than CLOCK_ASLEEP_ERROR_NS, since two clocks are read.
+ */
+#define CLOCK_ASLEEP_ERROR_NS NS_PER_MS
+
+static inline uint64_t clock_asleep_ns(void)
+{
+	uint64_t before_ns, boot_ns;
+
+	do {
+		before_ns = clock_now_ns();
+		boot_ns = clock_read_ns(CLOCK_BOOTTIME);
+	} while (clock_now_ns() - before_ns >= CLOCK_ASLEEP_ERROR_NS);
+	return boot_ns - before_ns;
+}
+
 #endif

@@ -200,3 +200,17 @@ size_t closest_names(const struct closest *closest, const char *names[CLOSEST_NA
 		names[i] = closest->names[i];
 	return closest->nr_names;
 }
+
+bool closest_hint(const struct closest *closest, struct error *error)
+{
+	const char *names[CLOSEST_NAMES];
+	size_t nr = closest_names(closest, names);
+
+	if (nr == 1)
+		error_hint(error, "did you mean '%s'?", names[0]);
+	else if (nr == 2)
+		error_hint(error, "did you mean '%s' or '%s'?", names[0], names[1]);
+	else if (nr > 2)
+		error_hint(error, "did you mean '%s', '%s' or '%s'?", names[0], names[1], names[2]);
+	return nr > 0;
+}

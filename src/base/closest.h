@@ -14,7 +14,10 @@
 #ifndef STOOK_BASE_CLOSEST_H
 #define STOOK_BASE_CLOSEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "base/error.h"
 
 #define CLOSEST_NAMES	   3
 #define CLOSEST_WANTED_MAX 64 /* letters that are compared */
@@ -46,5 +49,8 @@ void closest_offer(struct closest *closest, const char *name);
  * closest.
  */
 size_t closest_names(const struct closest *closest, const char *names[CLOSEST_NAMES]);
+
+/* Sets a hint that asks if one of them was meant; false if there are none. */
+bool closest_hint(const struct closest *closest, struct error *error);
 
 #endif

@@ -76,10 +76,10 @@ uint64_t hash_key(const void *bytes, size_t nr)
 	return hash_fold(hash_fold(first ^ hash_secret[1], last ^ hash), hash_secret[2]);
 }
 
-uint64_t hash_stable_bytes(const void *bytes, size_t nr)
+uint64_t hash_stable_keyed(uint64_t secret, const void *bytes, size_t nr)
 {
 	const unsigned char *at = bytes;
-	uint64_t hash = nr;
+	uint64_t hash = nr ^ hash_stable_u64(secret);
 	uint64_t word;
 
 	for (; nr >= sizeof(word); nr -= sizeof(word), at += sizeof(word)) {
@@ -89,6 +89,11 @@ uint64_t hash_stable_bytes(const void *bytes, size_t nr)
 	word = 0;
 	memcpy(&word, at, nr);
 	return hash_stable_add(hash, word);
+}
+
+uint64_t hash_stable_bytes(const void *bytes, size_t nr)
+{
+	return hash_stable_keyed(0, bytes, nr);
 }
 
 /* --- a map from u64 to u64 -------------------------------------------------------------------- */

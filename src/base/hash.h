@@ -67,6 +67,9 @@ static inline uint64_t hash_stable_add(uint64_t hash, uint64_t word)
 
 uint64_t hash_stable_bytes(const void *bytes, size_t nr);
 
+/* Depends on a secret that the caller keeps with the data. */
+uint64_t hash_stable_keyed(uint64_t secret, const void *bytes, size_t nr);
+
 /* --- a map from u64 to u64 -------------------------------------------------------------------- */
 
 /*

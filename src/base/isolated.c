@@ -121,6 +121,7 @@ static void reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Lowers a limit, unless it is lower. */
 static bool limit(int resource, uint64_t most)
 {
 	struct rlimit limits;
@@ -129,7 +130,8 @@ static bool limit(int resource, uint64_t most)
 		return false;
 	if (limits.rlim_max > most)
 		limits.rlim_max = most;
-	limits.rlim_cur = limits.rlim_max;
+	if (limits.rlim_cur > limits.rlim_max)
+		limits.rlim_cur = limits.rlim_max;
 	return setrlimit((__rlimit_resource_t)resource, &limits) == 0;
 }
 
@@ -230,7 +232,8 @@ static int confine(const struct isolation *limits, int pipe_fd)
 
 	close_others(limits, pipe_fd);
 	fd_open_standard_streams(); /* a library may write to them */
-	reset_signals();
+	if (!limits->keeps_signals)
+		reset_signals();
 	status = limits->is_trusted ? 0 : give_up_rights(limits);
 	/* Changing the user clears the death signal, so it is set here. */
 	if (!status && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

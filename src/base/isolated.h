@@ -23,7 +23,7 @@
 
 #include "base/error.h"
 
-#define ISOLATION_MAX_FDS 8
+#define ISOLATION_MAX_FDS 32
 
 struct isolation {
 	uint64_t timeout_ns; /* after that the child is killed; 0: immediately; UINT64_MAX: never */
@@ -37,6 +37,7 @@ struct isolation {
 	/* The work is our own and keeps our privileges: only its time is limited. */
 	bool is_trusted;
 	uint64_t written_bytes; /* how long it may make a file; 0: it can't add to files */
+	bool keeps_signals;	/* dispositions and the mask of signals stay */
 };
 
 /*

@@ -346,6 +346,13 @@ int out_file_open(struct out_file *file, const char *path, struct error *error)
 	return 0;
 }
 
+void out_file_leave_name(struct out_file *file)
+{
+	free(file->temporary);
+	free(file->name);
+	file->temporary = file->name = NULL;
+}
+
 int out_file_commit(struct out_file *file, struct error *error)
 {
 	bool is_nameless = file->name && !file->temporary;

@@ -36,6 +36,12 @@ struct out_file {
 /* Opens the file for writing. 0 or a negative errno. */
 int out_file_open(struct out_file *file, const char *path, struct error *error);
 
+/*
+ * In a forked child: leaves naming the file to the parent. out_file_commit() only flushes and closes it here; the
+ * descriptor of its directory must have been closed.
+ */
+void out_file_leave_name(struct out_file *file);
+
 /* Flushes, closes, and gives the file its final name. On failure nothing is left behind. */
 int out_file_commit(struct out_file *file, struct error *error);
 

@@ -17,9 +17,13 @@ static const struct command commands[] = {
 	{"funccount", cmd_funccount, "count function calls, by pattern"},
 	{"stackcount", cmd_stackcount, "count the stacks that lead to a function or tracepoint"},
 	{"tally", cmd_tally, "count hits by key, with sums and histograms of arguments or latency"},
+	{"stat", cmd_stat, "count events, in total or per CPU, core, thread or cgroup"},
+	{"sched", cmd_sched, "show for how long tasks ran, and waited for a CPU"},
 	{"report", cmd_report, "print profiles as tables and trees, or convert them"},
 	{"diff", cmd_diff, "compare two profiles, with statistical significance"},
 	{"flame", cmd_flame, "draw profiles as a flame graph"},
+	{"list", cmd_list, "list the events that this host has"},
+	{"doctor", cmd_doctor, "find out what works on this host, what does not, and why"},
 	{"symbolize", cmd_symbolize, "add symbols to a profile recorded on another machine"},
 	{"completion", cmd_completion, "print the completion script for a shell"},
 };
@@ -41,10 +45,8 @@ const struct command *command_find(const char *name)
 
 /* --- commands of other tools ------------------------------------------------------------------ */
 
-#define OFF_CPU                                                                         \
-	"off-CPU time is not measured; 'stook stackcount t:sched:sched_switch' counts " \
-	"the stacks that go to sleep"
-#define DRAWS "'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints"
+#define OFF_CPU "'stook profile --off-cpu' shows where threads wait; --wall, also where they run"
+#define DRAWS	"'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints"
 
 /* Commands of perf, bcc and related scripts, with the nearest thing that stook has. */
 static const struct {
@@ -62,23 +64,22 @@ static const struct {
 	{"funclatency", "'stook tally FUNCTION --value latency --hist'"},
 	{"funcslower", "stook tally FUNCTION --value latency --where 'latency > 10ms'"},
 	{"heatmap", "'stook profile --timeline 1 -o OUT.html' has a timeline"},
-	{"list", "'stook funccount -l PATTERN' lists what can be probed"},
 	{"memleak", "'stook stackcount c:malloc --weight arg1' shows allocated bytes by stack"},
 	{"off-cpu", OFF_CPU},
 	{"offcpu", OFF_CPU},
 	{"offcputime", OFF_CPU},
-	{"offwaketime", OFF_CPU},
+	{"offwaketime",
+	 "'stook profile --off-cpu --wakers' shows where threads wait, and who wakes them"},
 	{"probe",
 	 "probes need not be defined first: 'stook funccount PATTERN' counts calls, 'stook "
 	 "tally' their arguments"},
 	{"record", "'stook profile -o OUT.pb.gz 10' records a profile, 'stook report' prints it"},
-	{"runqlat", "run queue latency is not measured; 'stook stackcount "
-		    "t:sched:sched_switch' counts the stacks that go to sleep"},
-	{"sched", OFF_CPU},
+	{"runqlat", "'stook sched --hist'; --by pid, tid, comm, cgroup or cpu has one for each"},
+	{"runqlen", "'stook sched --by cpu' shows how long tasks waited for each CPU"},
+	{"runqslower", "'stook sched --timehist --min-us 10000'"},
 	{"script", "'stook report IN --format perf' prints what 'perf script' would"},
 	{"stackcollapse", DRAWS "; stacks need not be collapsed first"},
 	{"stackcollapse-perf", DRAWS "; stacks need not be collapsed first"},
-	{"stat", "counter totals are not measured; 'stook profile -e EVENT' samples on a counter"},
 	{"syscount", "stook funccount 't:syscalls:sys_enter_*'"},
 	{"top", "'stook profile -i 2' prints a report every two seconds"},
 	{"trace", "events are not printed one by one; 'stook funccount' counts them, 'stook tally' "

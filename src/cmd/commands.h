@@ -34,11 +34,15 @@ int stackcount_run(const struct run_config *tasks, const struct stack_options *s
 
 int cmd_completion(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_funccount(int argc, char **argv);
+int cmd_list(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_sched(int argc, char **argv);
 int cmd_stackcount(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_tally(int argc, char **argv);
 

@@ -72,6 +72,7 @@ static const struct {
 } words[] = {
 	{NULL, "bgcolors", "white yellow blue green grey"},
 	{"tally", "by", "func comm pid tid cpu"},
+	{"sched", "by", "comm pid tid cgroup cpu"},
 	{"funccount", "by", "pid tid comm cpu cgroup"},
 	{NULL, "by", "pid tid comm cpu cgroup probe"},
 	{NULL, "call-graph", "graph fractal flat folded none caller callee"},
@@ -82,14 +83,20 @@ static const struct {
 	 "cycles instructions cache-misses branch-misses cpu-clock task-clock page-faults "
 	 "context-switches"},
 	{NULL, "fold", "clones tiers"},
+	{NULL, "preset", "stalls topdown"},
 	{"funccount", "format", "text md json csv"},
+	{"list", "format", "text md json csv"},
+	{"doctor", "format", "text md json csv"},
 	{"tally", "format", "text md json csv"},
+	{"sched", "format", "text md json csv"},
+	{"stat", "format", "text md json csv"},
 	{"diff", "group-by", "function module comm"},
 	{NULL, "group-by", ROW_KEYS},
 	{NULL, "order", "self total"},
 	{"diff", "sort", "function module comm"},
 	{"funccount", "sort", "count name rate"},
 	{"tally", "sort", "count key sum min avg max"},
+	{"sched", "sort", "avg max runtime switch delay migrations name"},
 	{NULL, "sort", ROW_KEYS},
 	{NULL, "unwind", "auto cfi fp"},
 };

@@ -32,6 +32,7 @@
 #include "base/text.h"
 #include "run/complain.h"
 #include "run/outputs.h"
+#include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/filter_options.h"
 #include "cmd/options/output_options.h"
@@ -718,15 +719,14 @@ static int note_threads(struct diff *diff, struct error *error)
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-static int run(struct diff *diff, struct error *error)
+/* Reads and writes. */
+static int compare(void *context, struct error *error)
 {
+	struct diff *diff = context;
 	const struct comparison_style *style = &diff->options.style;
-	struct format_options format = {.comparison = style};
 	unsigned labels = 0;
-	int err = outputs_open(&diff->outputs, &diff->options.output, &format, false, error);
+	int err = read_all(diff, error);
 
-	if (!err)
-		err = read_all(diff, error);
 	if (!err)
 		err = choose_labels(diff, &labels, error);
 	if (!err)
@@ -746,6 +746,23 @@ static int run(struct diff *diff, struct error *error)
 				 style->after_name ? style->after_name : "after");
 	}
 	return outputs_write(&diff->outputs, diff->profile, error);
+}
+
+static int run(struct diff *diff, struct error *error)
+{
+	struct diff_options *options = &diff->options;
+	const struct format_options format = {.comparison = &options->style};
+	struct confined confined = {
+		.paths = {options->before.paths, options->after.paths},
+		.nr = {options->before.nr, options->after.nr},
+		.input = &options->input,
+		.outputs = &diff->outputs,
+		.run = compare,
+		.context = diff,
+	};
+	int err = outputs_open(&diff->outputs, &options->output, &format, false, error);
+
+	return err ? err : confined_run(&confined, error);
 }
 
 static void diff_clear(struct diff *diff)

@@ -23,6 +23,7 @@
 #include "base/out_file.h"
 #include "run/complain.h"
 #include "run/outputs.h"
+#include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/filter_options.h"
 #include "cmd/options/option_table.h"
@@ -192,7 +193,8 @@ static const struct option_row rows[] = {
 	{0, "by", "KEY,…", take_by,
 	 "labels at the root: comm (default), pid, tid, cpu, cgroup, probe"},
 	OPTION_TEXT(0, "categories", "FILE", struct flame, request.categories,
-		    "colours by a table of 'category: pattern …' lines, or 'kernel' (built in)"),
+		    "colours by a table of 'category: pattern …' lines, or 'kernel' or 'waits' "
+		    "(built in)"),
 	OPTION_SWITCH(0, "lines", struct flame, lines,
 		      "show source lines after names, where IN has them"),
 };
@@ -245,19 +247,29 @@ static void report_ignored_total(const struct flame *flame)
 			 amount_counted(profile, profile_total(profile), counted));
 }
 
-static int run(struct flame *flame, struct error *error)
+/* Reads and writes. */
+static int draw(void *context, struct error *error)
 {
-	const struct format_options format = {.lines = flame->lines, .flame = &flame->style};
-	int err = outputs_open(&flame->outputs, &flame->output, &format, false, error);
+	struct flame *flame = context;
+	int err = inputs_load(&flame->inputs, &flame->request, flame->request.labels, error);
 
-	if (!err)
-		err = inputs_load(&flame->inputs, &flame->request, flame->request.labels, error);
 	if (err)
 		return err;
 	report_ignored_total(flame);
 	flame->outputs.format.categories = flame->inputs.categories;
 	outputs_set_labels(&flame->outputs, flame->request.labels, flame->inputs.notes.labels);
 	return outputs_write(&flame->outputs, flame->inputs.profile, error);
+}
+
+static int run(struct flame *flame, struct error *error)
+{
+	const struct format_options format = {.lines = flame->lines, .flame = &flame->style};
+	struct confined confined = confined_request(&flame->request, &flame->outputs);
+	int err = outputs_open(&flame->outputs, &flame->output, &format, false, error);
+
+	confined.run = draw;
+	confined.context = flame;
+	return err ? err : confined_run(&confined, error);
 }
 
 int cmd_flame(int argc, char **argv)

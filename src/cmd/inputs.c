@@ -275,11 +275,31 @@ static void add_notes(struct format_notes *all, const struct format_notes *notes
 	all->may_lack_comms |= notes->may_lack_comms;
 }
 
+/* As fopen() for reading. */
+static FILE *open_stream(const char *path, struct sandbox *sandbox)
+{
+	cleanup_fd int fd = -1;
+	FILE *file;
+
+	if (!sandbox)
+		return fopen(path, "re");
+	fd = sandbox_open(sandbox, path);
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	file = fdopen(fd, "r");
+	if (file)
+		(void)take_fd(&fd);
+	return file;
+}
+
 static int read_one(const char *path, const struct input_options *options, struct profile *profile,
 		    struct format_notes *notes, struct error *error)
 {
 	bool is_stdin = is_standard_input(path);
-	cleanup_file FILE *file = is_stdin ? NULL : fopen(path, "re");
+	cleanup_file FILE *file = is_stdin ? NULL : open_stream(path, options->sandbox);
+	struct format_read_options read = options->read;
 	struct error why = {0};
 	struct stat status;
 	int err;
@@ -288,7 +308,9 @@ static int read_one(const char *path, const struct input_options *options, struc
 		return error_set_errno(error, "cannot open '%s'", path);
 	if (file && fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode))
 		return error_set(error, -EISDIR, "cannot read '%s': it is a directory", path);
-	err = format_read(is_stdin ? stdin : file, path, &options->read, profile, notes, &why);
+	if (options->sandbox)
+		read.spare_bytes = sandbox_spare_memory(options->sandbox);
+	err = format_read(is_stdin ? stdin : file, path, &read, profile, notes, &why);
 	if (err >= 0)
 		return 0;
 	(void)error_set(error, err, "cannot read '%s': %s", is_stdin ? "standard input" : path,
@@ -450,9 +472,10 @@ void inputs_complain(const struct inputs *inputs)
 /* Tables are written by hand. */
 #define MAX_TABLE_BYTES (1U << 20)
 
-static int read_table(const char *path, char **ret, size_t *ret_nr, struct error *error)
+static int read_table(const char *path, struct sandbox *sandbox, char **ret, size_t *ret_nr,
+		      struct error *error)
 {
-	cleanup_file FILE *file = fopen(path, "re");
+	cleanup_file FILE *file = open_stream(path, sandbox);
 	cleanup_free char *text = malloc(MAX_TABLE_BYTES + 1);
 	size_t nr;
 
@@ -471,8 +494,9 @@ static int read_table(const char *path, char **ret, size_t *ret_nr, struct error
 	return 0;
 }
 
-/* Loads the table from a file, or the built-in one for "kernel"; NULL if path is NULL. */
-static int load_categories(const char *path, struct categories **ret, struct error *error)
+/* Loads the table from a file, or the built-in one for "kernel" or "waits"; NULL if path is NULL. */
+static int load_categories(const char *path, struct sandbox *sandbox, struct categories **ret,
+			   struct error *error)
 {
 	cleanup_free char *text = NULL;
 	struct categories *categories = NULL;
@@ -480,12 +504,13 @@ static int load_categories(const char *path, struct categories **ret, struct err
 	size_t nr = 0;
 	int err;
 
-	if (path && !strcmp(path, "kernel")) {
-		categories = categories_of_kernel(error);
+	if (path && (!strcmp(path, "kernel") || !strcmp(path, "waits"))) {
+		categories = !strcmp(path, "kernel") ? categories_of_kernel(error)
+						     : categories_of_waits(error);
 		if (!categories)
 			return -ENOMEM;
 	} else if (path) {
-		err = read_table(path, &text, &nr, error);
+		err = read_table(path, sandbox, &text, &nr, error);
 		if (err)
 			return err;
 		categories = categories_parse(text, nr, &why);
@@ -502,7 +527,8 @@ int inputs_load(struct inputs *inputs, struct input_request *request, unsigned l
 		struct error *error)
 {
 	struct categories *categories = NULL;
-	int err = load_categories(request->categories, &categories, error);
+	int err =
+		load_categories(request->categories, request->options.sandbox, &categories, error);
 
 	if (err)
 		return err;

@@ -17,6 +17,7 @@
 #include "format/format.h"
 #include "profile/profile.h"
 #include "view/categories.h"
+#include "worker/sandbox.h"
 
 struct common_value {
 	char *type, *unit;
@@ -51,7 +52,8 @@ void common_values_clear(struct common_values *common);
 
 struct input_options {
 	struct format_read_options read;
-	const char *value; /* the value to show; NULL: the file's default */
+	const char *value;	 /* the value to show; NULL: the file's default */
+	struct sandbox *sandbox; /* whose host opens files; NULL: done here */
 };
 
 /* The rows: --input-format, --no-comm, --value. */
@@ -95,7 +97,7 @@ struct input_request {
 	struct input_paths paths;
 	struct input_options options;
 	struct filter_options filter;
-	const char *categories; /* path of a table, or "kernel"; NULL: none */
+	const char *categories; /* path of a table, "kernel" or "waits"; NULL: none */
 	unsigned labels;	/* enum label bits given by --by; 0: the format's default */
 	bool is_quiet;
 };

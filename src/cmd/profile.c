@@ -11,7 +11,6 @@
  */
 #include "cmd/commands.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -33,36 +32,38 @@
 #include "run/complain.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
+#include "cmd/options/probe_options.h"
 #include "cmd/options/stack_options.h"
 #include "cmd/options/task_options.h"
 #include "run/run.h"
 #include "run/stacks.h"
 #include "collect/sampler.h"
 #include "event/event.h"
+#include "kernel/perf_open.h"
 #include "probe/find/pattern.h"
 
 struct profile_options {
 	struct run_config tasks;
 	struct stack_options stacks;
-	struct stack_source
-		source;	    /* CPUs, rate, idle CPUs; members about the event are set later */
-	struct event event; /* name "": default, cycles, or cpu-clock without a hardware counter */
-	struct probe_options tracepoints; /* instead of event; owns its patterns */
+	struct stack_source source; /* CPUs, idle CPUs; members about the events are set later */
+	struct sampling_rate rate;  /* of events that name no other one */
+	/* None: default, cycles, or cpu-clock without a hardware counter. */
+	struct sampled_event events[WIRE_MAX_EVENTS];
+	size_t nr_events;
+	struct probe_options tracepoints; /* instead of events; owns its patterns */
+	bool off_cpu;			  /* instead of events */
+	bool wall;			  /* beside samples of a clock */
+	struct sampler_waits waits;
+	uint64_t min_us, max_us; /* 0: no limit */
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
-
-#define MAX_CPUS 65536
 
 static int take_cpus(void *context, const char *value, struct error *error)
 {
 	struct stack_source *source = &((struct profile_options *)context)->source;
 
-	free(source->cpus);
-	source->cpus = NULL;
-	if (number_parse_list(value, true, MAX_CPUS, MAX_CPUS, &source->cpus, &source->nr_cpus) < 0)
-		return option_bad(error, "--cpu", value, "a list such as 0,2-5");
-	return 0;
+	return option_take_cpus(value, &source->cpus, &source->nr_cpus, error);
 }
 
 static int take_frequency(void *context, const char *value, struct error *error)
@@ -71,8 +72,8 @@ static int take_frequency(void *context, const char *value, struct error *error)
 						       "samples per second, 1 to 1000000"};
 	struct profile_options *options = context;
 
-	options->source.rate.period = 0;
-	return option_take_number(&frequency, value, &options->source.rate.frequency, error);
+	options->rate.period = 0;
+	return option_take_number(&frequency, value, &options->rate.frequency, error);
 }
 
 static int take_period(void *context, const char *value, struct error *error)
@@ -81,17 +82,18 @@ static int take_period(void *context, const char *value, struct error *error)
 						    "events per sample, at least 1"};
 	struct profile_options *options = context;
 
-	options->source.rate.frequency = 0;
-	return option_take_number(&period, value, &options->source.rate.period, error);
+	options->rate.frequency = 0;
+	return option_take_number(&period, value, &options->rate.period, error);
 }
 
-static int refuse_several(const char *first, const char *second, struct error *error)
+static int refuse_mixture(const char *first, const char *second, struct error *error)
 {
-	(void)error_set(error, -EINVAL, "one run samples one event, not both '%s' and '%s'", first,
+	(void)error_set(error, -EINVAL,
+			"one run samples events or tracepoints, not both '%s' and '%s'", first,
 			second);
 	error_hint(error,
 		   "start two runs, even at the same time: -e %s -o 1.pb.gz and -e %s -o "
-		   "2.pb.gz; only tracepoints can be combined",
+		   "2.pb.gz",
 		   first, second);
 	return -EINVAL;
 }
@@ -123,16 +125,36 @@ static int add_event(struct profile_options *options, const char *name, struct e
 {
 	const struct probe_options *tracepoints = &options->tracepoints;
 	bool is_tracepoint = event_is_tracepoint(name);
-	const char *before = NULL;
+	struct event event;
+	size_t i;
+	int err;
 
-	if (options->event.name[0])
-		before = options->event.name;
-	else if (tracepoints->nr_patterns && !is_tracepoint)
-		before = tracepoints->patterns[0] + strlen("t:");
-	if (before && strcmp(before, name) != 0)
-		return refuse_several(before, name, error);
-	return is_tracepoint ? add_tracepoint(&options->tracepoints, name, error)
-			     : event_parse(name, &options->event, error);
+	if (options->nr_events && is_tracepoint)
+		return refuse_mixture(options->events[0].event.name, name, error);
+	if (tracepoints->nr_patterns && !is_tracepoint)
+		return refuse_mixture(tracepoints->patterns[0] + strlen("t:"), name, error);
+	if (is_tracepoint)
+		return add_tracepoint(&options->tracepoints, name, error);
+	if (name[0] == '{') {
+		(void)error_set(error, -EINVAL, "events are sampled one by one, not as group '%s'",
+				name);
+		error_hint(error,
+			   "leave out the braces: each event becomes a value of the profile");
+		return -EINVAL;
+	}
+	err = event_parse(name, &event, error);
+	if (err)
+		return err;
+	if (event.reads_group || event.is_weak)
+		return error_set(error, -EINVAL, "modifier '%c' of '%s' is for groups",
+				 event.reads_group ? 'S' : 'W', name);
+	for (i = 0; i < options->nr_events; i++)
+		if (!strcmp(options->events[i].event.name, event.name))
+			return 0;
+	if (options->nr_events == WIRE_MAX_EVENTS)
+		return error_set(error, -E2BIG, "more than %d events", WIRE_MAX_EVENTS);
+	options->events[options->nr_events++].event = event;
+	return 0;
 }
 
 /* Events are separated by commas, or each has its own -e. */
@@ -144,21 +166,47 @@ static int take_event(void *context, const char *value, struct error *error)
 
 	if (!names)
 		return error_no_memory(error, "");
-	while (!err && (name = strsep(&rest, ",")))
+	while (!err && (name = event_split(&rest)))
 		err = add_event(context, name, error);
 	return err;
 }
 
-/* Takes an operand: the duration, if it looks like a number. */
+static int take_states(void *context, const char *value, struct error *error)
+{
+	static const char *const names[] = {
+#define X(id, name) [WIRE_##id] = (name),
+		WIRE_STATES(X)
+#undef X
+	};
+	struct profile_options *options = context;
+	cleanup_free char *list = strdup(value);
+	char *rest = list, *name;
+
+	if (!list)
+		return error_no_memory(error, "");
+	options->waits.states = 0;
+	while ((name = strsep(&rest, ","))) {
+		int state = option_take_choice("--state", name, names, ARRAY_SIZE(names), error);
+
+		if (state < 0)
+			return state;
+		options->waits.states |= 1U << state;
+	}
+	return 0;
+}
+
+static int take_budget(void *context, const char *value, struct error *error)
+{
+	struct profile_options *options = context;
+
+	return budget_option_take(value, &options->tracepoints.budget, error);
+}
+
 static int take_word(void *context, const char *word, struct error *error)
 {
 	struct profile_options *options = context;
 
-	if (isdigit((unsigned char)word[0]) || word[0] == '.')
-		return task_options_take_duration(&options->tasks, word, error);
-	(void)error_set(error, -EINVAL, "unexpected argument '%s'", word);
-	error_hint(error, "put a command to profile after '--': stook profile -- %s", word);
-	return -EINVAL;
+	return task_options_take_word(&options->tasks, "profile", word, error);
 }
 
 static const struct option_row rows[] = {
@@ -166,10 +214,29 @@ static const struct option_row rows[] = {
 	{'F', "frequency", "HZ", take_frequency, "samples per second on each CPU (default 99)"},
 	{'c', "count", "PERIOD", take_period, "one sample per PERIOD events"},
 	{'e', "event", "EVENT", take_event,
-	 "event to sample: cycles, cpu-clock, page-faults, r1c2, cycles:u, sched:sched_switch, "
-	 "mem:0x4040a0/8:w, …"},
+	 "events to sample: cycles, cpu-clock, page-faults, r1c2, cycles:u, sched:sched_switch, "
+	 "cpu/event=0x3c,umask=1/pp, mem:0x4040a0/8:w, …"},
 	OPTION_SWITCH('I', "idle", struct profile_options, source.include_idle,
 		      "include idle CPUs"),
+	OPTION_SWITCH(0, "off-cpu", struct profile_options, off_cpu,
+		      "time in which threads do not run, in nanoseconds, instead of samples"),
+	OPTION_SWITCH(0, "wall", struct profile_options, wall,
+		      "time in which threads run, by samples, and in which they do not"),
+	{0, "state", "STATE,…", take_states,
+	 "with --off-cpu or --wall, only time runnable, sleeping, blocked, idle, stopped, running"},
+	{0, "budget", "SHARE", take_budget,
+	 "limit for the cost of --off-cpu, --wall or a tracepoint per CPU, such as 2%, or off"},
+	OPTION_NUMBER(0, "min-us", "N", struct profile_options, min_us, 0, UINT64_MAX / 1000,
+		      "microseconds",
+		      "with --off-cpu or --wall, only waits of at least N microseconds"),
+	OPTION_NUMBER(0, "max-us", "N", struct profile_options, max_us, 1, UINT64_MAX / 1000,
+		      "microseconds, at least 1",
+		      "with --off-cpu or --wall, only waits of at most N microseconds"),
+	OPTION_SWITCH(0, "io-wait", struct profile_options, waits.only_io,
+		      "with --off-cpu or --wall, only waits for I/O, as in the kernel's iowait"),
+	OPTION_SWITCH(
+		0, "wakers", struct profile_options, waits.has_wakers,
+		"with --off-cpu or --wall, the stack of who ended each wait above the waiting one"),
 };
 
 #define USAGE                                                                                  \
@@ -190,13 +257,13 @@ static int check_tracepoints(const struct profile_options *options, struct error
 	const struct stack_source *source = &options->source;
 	const char *name = options->tracepoints.patterns[0] + strlen("t:");
 
-	if (source->rate.frequency) {
+	if (options->rate.frequency) {
 		(void)error_set(error, -EINVAL, "-F with '%s': a tracepoint has no frequency",
 				name);
 		error_hint(error, "-c N records one hit in N");
 		return -EINVAL;
 	}
-	if (source->rate.period > UINT32_MAX)
+	if (options->rate.period > UINT32_MAX)
 		return error_set(error, -EINVAL, "-c for a tracepoint is at most %u", UINT32_MAX);
 	if (source->nr_cpus) {
 		(void)error_set(error, -EINVAL, "-C with '%s': tracepoints cover all CPUs", name);
@@ -206,9 +273,69 @@ static int check_tracepoints(const struct profile_options *options, struct error
 	return 0;
 }
 
+#define ALL_STATES ((1U << WIRE_NR_STATES) - 1)
+
+/* Every switch of a thread is followed, so there is no rate, and no CPU that is left out. */
+static const char *refused_off_cpu(const struct profile_options *options)
+{
+	const struct stack_source *source = &options->source;
+
+	if (options->nr_events || options->tracepoints.nr_patterns)
+		return "-e";
+	if (source->nr_cpus)
+		return "-C";
+	if (source->include_idle)
+		return "-I";
+	if (options->wall)
+		return NULL;
+	if (options->rate.frequency)
+		return "-F";
+	return options->rate.period ? "-c" : NULL;
+}
+
+static int check_off_cpu(const struct profile_options *options, struct error *error)
+{
+	const char *name = options->wall ? "--wall" : "--off-cpu";
+	const char *other;
+
+	if (options->off_cpu && options->wall)
+		return error_set(error, -EINVAL, "--off-cpu is a part of --wall: ask for one");
+	if (options->waits.has_wakers && options->tracepoints.budget > 0)
+		return error_set(
+			error, -EINVAL,
+			"--wakers needs every wait, --budget leaves some out: ask for one");
+	if (!options->off_cpu && !options->wall) {
+		if (options->tracepoints.budget != BUDGET_UNSET &&
+		    !options->tracepoints.nr_patterns)
+			return error_set(
+				error, -EINVAL,
+				"--budget needs --off-cpu, --wall or a tracepoint: -F limits "
+				"the cost of samples");
+		if (options->min_us || options->max_us || options->waits.states != ALL_STATES ||
+		    options->waits.has_wakers || options->waits.only_io)
+			return error_set(error, -EINVAL,
+					 "--state, --min-us, --max-us, --io-wait and --wakers need "
+					 "--off-cpu or --wall");
+		return 0;
+	}
+	other = refused_off_cpu(options);
+	if (other)
+		return error_set(error, -EINVAL, "%s with %s: it follows every switch, on all CPUs",
+				 name, other);
+	if (options->off_cpu && options->waits.states == 1U << WIRE_RUNNING)
+		return error_set(error, -EINVAL, "--off-cpu has no time running: --wall has");
+	if (options->max_us && options->max_us < options->min_us)
+		return error_set(error, -EINVAL, "--max-us is less than --min-us");
+	return 0;
+}
+
 static int check(const struct profile_options *options, struct error *error)
 {
 	int err = stack_options_check(&options->stacks, error);
+	size_t i;
+
+	if (!err)
+		err = check_off_cpu(options, error);
 
 	if (!err && options->tracepoints.nr_patterns)
 		err = check_tracepoints(options, error);
@@ -219,23 +346,43 @@ static int check(const struct profile_options *options, struct error *error)
 		error_hint(error, "-e with tracepoints, or 'stook stackcount' with any probes");
 		return -EINVAL;
 	}
-	if (options->event.exclude_kernel && options->stacks.no_user)
-		return error_set(error, -EINVAL, "-K asks for kernel stacks, '%s' excludes them",
-				 options->event.name);
+	for (i = 0; i < options->nr_events && options->stacks.no_user; i++)
+		if (options->events[i].event.attr.exclude_kernel)
+			return error_set(error, -EINVAL,
+					 "-K asks for kernel stacks, '%s' excludes them",
+					 options->events[i].event.name);
 	return 0;
 }
 
 #define DEFAULT_FREQUENCY 99
 
-/* Accesses to an address are rare: by default each is sampled. */
-static void choose_rate(const struct event *event, struct sampling_rate *rate)
+/*
+ * An event may have a rate of its own, as a term. Accesses to an address are rare: by default each is sampled. The
+ * kernel does not sample a clock more often, but accepts shorter periods silently.
+ */
+#define MIN_CLOCK_PERIOD_NS 10000
+
+static void choose_rate(const struct profile_options *options, struct sampled_event *sampled)
 {
-	if (rate->frequency || rate->period)
-		return;
-	if (event->type == PERF_TYPE_BREAKPOINT)
+	const struct perf_event_attr *attr = &sampled->event.attr;
+	struct sampling_rate *rate = &sampled->rate;
+
+	*rate = options->rate;
+	if (attr->freq)
+		*rate = (struct sampling_rate){.frequency = attr->sample_freq};
+	else if (attr->sample_period)
+		*rate = (struct sampling_rate){.period = attr->sample_period};
+	else if (!rate->frequency && !rate->period && attr->type == PERF_TYPE_BREAKPOINT)
 		rate->period = 1;
-	else
+	else if (!rate->frequency && !rate->period)
 		rate->frequency = DEFAULT_FREQUENCY;
+	if (rate->frequency || !event_is_clock(&sampled->event) ||
+	    rate->period >= MIN_CLOCK_PERIOD_NS)
+		return;
+	rate->period = MIN_CLOCK_PERIOD_NS;
+	if (!options->tasks.quiet)
+		complain("the kernel samples %s at most every %d ns: using that period",
+			 sampled->event.name, MIN_CLOCK_PERIOD_NS);
 }
 
 static int profile_options_parse(int argc, char **argv, struct profile_options *ret,
@@ -260,13 +407,19 @@ static int profile_options_parse(int argc, char **argv, struct profile_options *
 
 	*ret = (struct profile_options){.stacks.labels = LABEL_COMM,
 					.stacks.kept_labels = LABEL_PID | LABEL_TID,
+					.waits.states = ALL_STATES,
 					.tracepoints = PROBE_OPTIONS_INIT};
 	err = option_table_parse(&table, argc, argv, error);
 	if (!err)
 		err = task_options_finish(&ret->tasks, argc, argv, error);
 	if (!err)
 		err = check(ret, error);
-	choose_rate(&ret->event, &ret->source.rate);
+	ret->waits.min_ns = ret->min_us * NS_PER_US;
+	ret->waits.max_ns = ret->max_us * NS_PER_US;
+	if (ret->tracepoints.budget > 0)
+		ret->waits.budget_share = ret->tracepoints.budget;
+	ret->waits.is_whole =
+		ret->waits.has_wakers && !ret->tasks.interval_ns && !ret->stacks.slice_ns;
 	return err;
 }
 
@@ -279,6 +432,8 @@ static void profile_options_clear(struct profile_options *options)
 	task_options_clear(&options->tasks);
 	stack_options_clear(&options->stacks);
 	free(options->source.cpus);
+	for (i = 0; i < options->nr_events; i++)
+		free(options->events[i].cpus);
 }
 
 struct profile_run {
@@ -286,46 +441,142 @@ struct profile_run {
 	struct stacks stacks;
 };
 
-static int check_cpus(const struct stack_source *source, const struct stacks *stacks,
-		      struct error *error)
-{
-	size_t i, k;
-
-	for (i = 0; i < source->nr_cpus; i++) {
-		for (k = 0; k < stacks->nr_online_cpus; k++)
-			if (stacks->online_cpus[k] == source->cpus[i])
-				break;
-		if (k == stacks->nr_online_cpus)
-			return error_set(error, -ENODEV, "no such CPU, or not online: %u",
-					 source->cpus[i]);
-	}
-	return 0;
-}
-
+/* If it is not permitted to sample, or there are too many files, cpu-clock cannot be sampled either. */
 static void choose_event(struct profile_options *options, uint32_t cpu)
 {
-	if (options->event.name[0])
+	struct event *event = &options->events[0].event;
+	struct error why;
+	int err;
+
+	if (options->nr_events)
 		return;
-	(void)event_parse("cycles", &options->event, NULL);
-	if (sampling_is_supported(&options->event, cpu))
+	options->nr_events = 1;
+	(void)event_parse(options->wall ? "cpu-clock" : "cycles", event, NULL);
+	if (options->wall)
 		return;
-	(void)event_parse("cpu-clock", &options->event, NULL);
-	if (!options->tasks.quiet)
+	err = sampling_try(event, cpu, &why);
+	if (!perf_is_missing(err) && err != -EBUSY)
+		return;
+	(void)event_parse("cpu-clock", event, NULL);
+	if (options->tasks.quiet)
+		return;
+	if (err == -EBUSY || err == -EINVAL)
+		complain("%s: sampling cpu-clock", why.text);
+	else
 		complain("no hardware counter here (a virtual machine?): sampling cpu-clock");
 }
 
-/* The kernel does not sample a clock more often, but accepts shorter periods silently. */
-#define MIN_CLOCK_PERIOD_NS 10000
-
-static void check_period(struct profile_options *options)
+/* Modifier P: the highest precise level that the kernel accepts. */
+static void choose_precision(const struct profile_options *options, struct event *event,
+			     uint32_t cpu)
 {
-	if (options->source.rate.frequency || !event_is_clock(&options->event) ||
-	    options->source.rate.period >= MIN_CLOCK_PERIOD_NS)
+	struct perf_event_attr *attr = &event->attr;
+
+	if (!event->is_most_precise)
 		return;
-	options->source.rate.period = MIN_CLOCK_PERIOD_NS;
+	for (attr->precise_ip = 3; attr->precise_ip; attr->precise_ip--)
+		if (!perf_is_missing(sampling_try(event, cpu, NULL)))
+			break;
 	if (!options->tasks.quiet)
-		complain("the kernel samples %s at most every %d ns: using that period",
-			 options->event.name, MIN_CLOCK_PERIOD_NS);
+		complain("%s: precise level %u", event->name, (unsigned)attr->precise_ip);
+}
+
+/* An event of one kind of cores is sampled on these. */
+static int choose_cpus(struct sampled_event *sampled, const struct cpus *online,
+		       struct error *error)
+{
+	const struct event *event = &sampled->event;
+	size_t i, k, nr = 0;
+
+	if (!event->cpus[0])
+		return 0;
+	if (option_take_cpus(event->cpus, &sampled->cpus, &sampled->nr_cpus, error) < 0)
+		return error_set(error, -EINVAL, "'%s' has a bad list of CPUs: '%s'", event->pmu,
+				 event->cpus);
+	for (i = 0; i < sampled->nr_cpus; i++)
+		for (k = 0; k < online->nr; k++)
+			if (online->numbers[k] == sampled->cpus[i])
+				sampled->cpus[nr++] = sampled->cpus[i];
+	sampled->nr_cpus = nr;
+	if (!nr)
+		return error_set(error, -ENODEV, "none of the CPUs of '%s' is online: %s",
+				 event->pmu, event->cpus);
+	return 0;
+}
+
+/* Counts are nanoseconds. */
+static void choose_off_cpu(const struct profile_options *options, struct stack_source *ret)
+{
+	*ret = (struct stack_source){
+		.waits = &options->waits,
+		.unit = options->waits.has_wakers ? "events" : "switches",
+		.event_name = "off-cpu",
+		.period_unit = "nanoseconds",
+		.period = 1,
+		.is_sum = true,
+	};
+	(void)snprintf(ret->what, sizeof(ret->what), "time off CPU");
+}
+
+/* The same, beside samples of a clock. */
+static void choose_wall(const struct profile_options *options, struct stack_source *ret)
+{
+	choose_off_cpu(options, ret);
+	ret->events = options->events;
+	ret->nr_events = options->nr_events;
+	ret->unit = "events";
+	ret->event_name = "wall";
+	(void)snprintf(ret->what, sizeof(ret->what), "time off and on CPU, %.*s",
+		       (int)sizeof(ret->what) - 32, options->source.what);
+}
+
+/* "cycles at 99 Hz, page-faults every 100" */
+static void describe(const struct profile_options *options, struct stack_source *source)
+{
+	size_t nr = 0, i;
+
+	for (i = 0; i < options->nr_events && nr < sizeof(source->what); i++) {
+		const struct sampled_event *sampled = &options->events[i];
+		const struct sampling_rate *rate = &sampled->rate;
+		char *at = source->what + nr;
+		const size_t room = sizeof(source->what) - nr;
+
+		if (rate->frequency)
+			nr += (size_t)snprintf(at, room, "%s%s at %" PRIu64 " Hz", i ? ", " : "",
+					       sampled->event.name, rate->frequency);
+		else
+			nr += (size_t)snprintf(at, room, "%s%s every %" PRIu64 "%s", i ? ", " : "",
+					       sampled->event.name, rate->period,
+					       event_is_clock(&sampled->event) ? " ns" : "");
+	}
+}
+
+/* Chooses the CPUs, rates and precise levels of the events. */
+static int choose_events(struct profile_options *options, const struct cpus *online,
+			 struct error *error)
+{
+	struct stack_source *source = &options->source;
+	size_t i;
+	int err = 0;
+
+	choose_event(options, online->numbers[0]);
+	for (i = 0; i < options->nr_events && !err; i++) {
+		struct sampled_event *sampled = &options->events[i];
+
+		if (!source->nr_cpus)
+			err = choose_cpus(sampled, online, error);
+		if (err)
+			break;
+		choose_precision(options, &sampled->event,
+				 sampled->cpus	   ? sampled->cpus[0]
+				 : source->nr_cpus ? source->cpus[0]
+						   : online->numbers[0]);
+		choose_rate(options, sampled);
+		/* The samples of a clock count as one each: all have the same period. */
+		source->by_period |= !event_is_clock(&sampled->event);
+	}
+	describe(options, source);
+	return err;
 }
 
 static int choose(void *context, struct stack_source *ret, struct error *error)
@@ -333,29 +584,33 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 	struct profile_run *run = context;
 	struct profile_options *options = &run->options;
 	struct stack_source *source = &options->source;
-	const struct event *event = &options->event;
-	int err = check_cpus(source, &run->stacks, error);
-	bool is_clock;
+	const struct sampled_event *first = &options->events[0];
+	int err = cpus_check(&run->stacks.online, source->cpus, source->nr_cpus, error);
 
 	if (err)
 		return err;
-	choose_event(options, run->stacks.online_cpus[0]);
-	check_period(options);
-	is_clock = event_is_clock(event);
-	if (source->rate.frequency)
-		(void)snprintf(source->what, sizeof(source->what), "%s at %" PRIu64 " Hz",
-			       event->name, source->rate.frequency);
-	else
-		(void)snprintf(source->what, sizeof(source->what), "%s every %" PRIu64 "%s",
-			       event->name, source->rate.period, is_clock ? " ns" : "");
-	/* The period of a clock is fixed; a counter's period varies with its frequency. */
-	source->period = source->rate.period;
-	if (source->rate.frequency)
-		source->period = is_clock ? NS_PER_SEC / source->rate.frequency : 0;
-	source->event = event;
+	if (options->off_cpu) {
+		choose_off_cpu(options, ret);
+		return 0;
+	}
+	err = choose_events(options, &run->stacks.online, error);
+	if (err)
+		return err;
+	if (options->wall) {
+		choose_wall(options, ret);
+		return 0;
+	}
+	source->events = options->events;
+	source->nr_events = options->nr_events;
 	source->unit = "samples";
-	source->event_name = event->name;
-	source->period_unit = is_clock ? "nanoseconds" : "count";
+	source->is_sum = source->by_period;
+	source->event_name = first->event.name;
+	source->period_unit = event_value_unit(&first->event);
+	/* The period of a clock is fixed; a counter's period varies with its frequency. */
+	source->period = first->rate.period;
+	if (first->rate.frequency)
+		source->period =
+			event_is_clock(&first->event) ? NS_PER_SEC / first->rate.frequency : 0;
 	*ret = *source;
 	return 0;
 }
@@ -373,9 +628,9 @@ int cmd_profile(int argc, char **argv)
 		complain_error(&error);
 		status = run_usage_status(argv);
 	} else if (!err && run.options.tracepoints.nr_patterns) {
-		status = stackcount_run(&run.options.tasks, &run.options.stacks,
-					&run.options.tracepoints,
-					(uint32_t)run.options.source.rate.period);
+		status =
+			stackcount_run(&run.options.tasks, &run.options.stacks,
+				       &run.options.tracepoints, (uint32_t)run.options.rate.period);
 	} else if (!err) {
 		stacks_init(&run.stacks, &run.options.stacks, &command, &run);
 		status = run_collector(&run.options.tasks, NULL, &run.stacks.collector);

@@ -32,6 +32,7 @@
 #include "base/text.h"
 #include "run/complain.h"
 #include "run/outputs.h"
+#include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/output_options.h"
 #include "cmd/report_test.h"
@@ -291,7 +292,7 @@ static const struct option_row rows[] = {
 	{0, "percent-limit", "PERCENT", take_limit, "omit rows below this share"},
 	OPTION_TEXT(0, "categories", "FILE", struct report_command_options, request.categories,
 		    "shares of categories by a table of 'category: pattern …' lines, or 'kernel' "
-		    "(built in)"),
+		    "or 'waits' (built in)"),
 	{0, "by", "KEY,…", take_by,
 	 "labels at the root of call paths: comm (default), pid, tid, cpu, cgroup, probe"},
 	OPTION_SWITCH(0, "lines", struct report_command_options, lines,
@@ -373,15 +374,14 @@ struct report {
 	struct outputs outputs;
 };
 
-static int run(struct report *report, struct error *error)
+/* Reads and writes. */
+static int convert(void *context, struct error *error)
 {
+	struct report *report = context;
 	struct report_command_options *options = &report->options;
-	const struct format_options format = {.lines = options->lines, .report = &options->style};
-	int err = outputs_open(&report->outputs, &options->output, &format, false, error);
+	int err = inputs_load(&report->inputs, &options->request, report_options_labels(options),
+			      error);
 
-	if (!err)
-		err = inputs_load(&report->inputs, &options->request,
-				  report_options_labels(options), error);
 	if (err)
 		return err;
 	report->outputs.format.categories = report->inputs.categories;
@@ -389,6 +389,18 @@ static int run(struct report *report, struct error *error)
 	if (options->width)
 		report->outputs.format.width = (unsigned)options->width;
 	return outputs_write(&report->outputs, report->inputs.profile, error);
+}
+
+static int run(struct report *report, struct error *error)
+{
+	struct report_command_options *options = &report->options;
+	const struct format_options format = {.lines = options->lines, .report = &options->style};
+	struct confined confined = confined_request(&options->request, &report->outputs);
+	int err = outputs_open(&report->outputs, &options->output, &format, false, error);
+
+	confined.run = convert;
+	confined.context = report;
+	return err ? err : confined_run(&confined, error);
 }
 
 int cmd_report(int argc, char **argv)

@@ -218,7 +218,15 @@ static void tell(void *context)
 			  stackcount->tasks.verbose);
 }
 
-static const struct stack_command command = {.prepare = prepare, .choose = choose, .tell = tell};
+static void attached(void *context)
+{
+	struct stackcount *stackcount = context;
+
+	probe_search_attached(&stackcount->search);
+}
+
+static const struct stack_command command = {
+	.prepare = prepare, .choose = choose, .attached = attached, .tell = tell};
 
 static int run(struct stackcount *stackcount)
 {

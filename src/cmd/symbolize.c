@@ -9,6 +9,9 @@
  *
  * A first Ctrl-C during naming ends naming: the profile is written with the names found so far.
  *
+ * If the profile is read by a child without rights (cmd/confined.h), the child sends its modules and frames to this
+ * process, which names them as it names those of a run, and sends them back.
+ *
  * Files are found by build id: at the recorded path if the file there has the same id, else among
  * the debug files. Names from the recording host (kernel, JIT-compiled code) are kept.
  */
@@ -16,6 +19,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +30,13 @@
 #include "run/complain.h"
 #include "run/outputs.h"
 #include "run/names.h"
+#include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
 #include "run/processes.h"
 #include "elf/image/debug_link.h"
+#include "profile/named_code.h"
 #include "base/text.h"
 #include "sym/symbolizer.h"
 
@@ -40,7 +46,9 @@ struct symbolize {
 	struct naming_options naming;
 	bool is_quiet;
 	struct outputs outputs;
+	struct input_options input_options;
 	struct inputs inputs;
+	struct profile *asked; /* in the host of a child without rights: the code to name */
 	struct read_budget budget;
 	struct symbolizer *symbolizer;
 	int signal_fd; /* readable if a signal should end naming */
@@ -93,19 +101,21 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 /* --- reading and naming ---------------------------------------------------------------------- */
 
 /* The input is read as pprof, unless the suffix of its name is that of another format. */
-static int read_input(struct symbolize *symbolize, struct error *error)
+static int choose_format(struct symbolize *symbolize, struct error *error)
 {
-	const struct input_options options = {.read = {.format = format_by_name("pprof")}};
 	const struct format *named = format_by_path(symbolize->input);
 
-	if (named && named != options.read.format && !access(symbolize->input, F_OK))
+	symbolize->input_options.read.format = format_by_name("pprof");
+	if (named && named != symbolize->input_options.read.format &&
+	    !access(symbolize->input, F_OK))
 		return error_set(error, -EINVAL,
 				 "'%s' has no addresses to symbolize: a .pb.gz file is needed",
 				 symbolize->input);
-	return inputs_read(&symbolize->inputs, &options, &symbolize->input, 1, error);
+	return 0;
 }
 
-static int name(struct symbolize *symbolize, struct error *error)
+/* Names the frames of a profile, with the rights to read files. */
+static int name(struct symbolize *symbolize, struct profile *profile, struct error *error)
 {
 	struct symbolizer_options options = naming_options_symbolizer(&symbolize->naming);
 
@@ -115,10 +125,45 @@ static int name(struct symbolize *symbolize, struct error *error)
 	symbolize->budget = naming_options_budget(&symbolize->naming, symbolize->signal_fd);
 	options.budget = &symbolize->budget;
 	symbolize->symbolizer = symbolizer_new(&options);
-	if (!symbolize->symbolizer ||
-	    symbolizer_name(symbolize->symbolizer, symbolize->inputs.profile) < 0)
+	if (!symbolize->symbolizer || symbolizer_name(symbolize->symbolizer, profile) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
 	return 0;
+}
+
+/* In the host: names the frames that the child asks about. Once, since it may have been compromised. */
+static int answer(void *context, const void *question, size_t nr, void **ret, size_t *ret_nr,
+		  struct error *error)
+{
+	struct symbolize *symbolize = context;
+	int err = symbolize->asked ? -EALREADY : named_code_read(question, nr, &symbolize->asked);
+
+	if (err == 0)
+		err = name(symbolize, symbolize->asked, error);
+	if (err == 0)
+		err = named_code_write(symbolize->asked, ret, ret_nr);
+	return err;
+}
+
+/* In the child: asks the host for names. Signals are for the host from now on; it ends the child if it ends. */
+static int ask(struct symbolize *symbolize, struct error *error)
+{
+	struct profile *profile = symbolize->inputs.profile, *named = NULL;
+	cleanup_free void *question = NULL, *names = NULL;
+	size_t nr;
+	int err = named_code_write(profile, &question, &nr);
+
+	signals_leave();
+	if (err == 0)
+		err = sandbox_ask(symbolize->input_options.sandbox, question, nr, &names, &nr,
+				  error);
+	if (err == 0)
+		err = named_code_read(names, nr, &named);
+	if (err == 0)
+		err = named_code_take(profile, named);
+	profile_free(named);
+	return err < 0 && !*error->text
+		       ? error_set(error, err, "cannot take over names: %s", strerror(-err))
+		       : err;
 }
 
 /* --- missing symbols ------------------------------------------------------------------------- */
@@ -185,7 +230,9 @@ static void report_troubles(const struct symbolizer *symbolizer)
 
 static int report(const struct symbolize *symbolize, struct error *error)
 {
-	cleanup_free size_t *nr_missing = count_missing(symbolize->inputs.profile);
+	const struct profile *profile =
+		symbolize->asked ? symbolize->asked : symbolize->inputs.profile;
+	cleanup_free size_t *nr_missing = count_missing(profile);
 	struct symbolizer_result result;
 	char numbers[2][NUMBER_COMMAS_BYTES];
 	uint32_t module;
@@ -195,10 +242,9 @@ static int report(const struct symbolize *symbolize, struct error *error)
 	symbolizer_summarize(symbolize->symbolizer, &result);
 	complain("%s of %s frames have symbols", number_commas(numbers[0], result.nr_named),
 		 number_commas(numbers[1], result.nr_named + result.nr_unnamed));
-	for (module = 0; module < profile_nr_modules(symbolize->inputs.profile); module++)
+	for (module = 0; module < profile_nr_modules(profile); module++)
 		if (nr_missing[module])
-			report_missing(symbolize->inputs.profile, module, nr_missing[module]);
-	inputs_complain(&symbolize->inputs);
+			report_missing(profile, module, nr_missing[module]);
 	report_cuts(symbolize->symbolizer);
 	report_troubles(symbolize->symbolizer);
 	naming_notes_print(symbolize->symbolizer);
@@ -207,19 +253,42 @@ static int report(const struct symbolize *symbolize, struct error *error)
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-static int run(struct symbolize *symbolize, struct error *error)
+/* Reads and writes. */
+static int convert(void *context, struct error *error)
 {
-	const struct format_options format = {.lines = symbolize->naming.lines};
-	int err = read_input(symbolize, error);
+	struct symbolize *symbolize = context;
+	struct inputs *inputs = &symbolize->inputs;
+	int err = inputs_read(inputs, &symbolize->input_options, &symbolize->input, 1, error);
 
 	if (err)
 		return err;
-	err = outputs_open(&symbolize->outputs, &symbolize->output, &format, false, error);
-	outputs_set_labels(&symbolize->outputs, 0, symbolize->inputs.notes.labels);
+	if (!symbolize->is_quiet)
+		inputs_complain(inputs);
+	outputs_set_labels(&symbolize->outputs, 0, inputs->notes.labels);
+	err = symbolize->input_options.sandbox ? ask(symbolize, error)
+					       : name(symbolize, inputs->profile, error);
+	return err ? err : outputs_write(&symbolize->outputs, inputs->profile, error);
+}
+
+static int run(struct symbolize *symbolize, struct error *error)
+{
+	const struct format_options format = {.lines = symbolize->naming.lines};
+	struct confined confined = {
+		.paths = {&symbolize->input},
+		.nr = {1},
+		.input = &symbolize->input_options,
+		.outputs = &symbolize->outputs,
+		.run = convert,
+		.answer = answer,
+		.context = symbolize,
+	};
+	int err = choose_format(symbolize, error);
+
 	if (!err)
-		err = name(symbolize, error);
+		err = outputs_open(&symbolize->outputs, &symbolize->output, &format, false, error);
+	(void)signal(SIGPIPE, SIG_IGN); /* as signals_listen() does, but a child cannot any more */
 	if (!err)
-		err = outputs_write(&symbolize->outputs, symbolize->inputs.profile, error);
+		err = confined_run(&confined, error);
 	if (!err && !symbolize->is_quiet)
 		err = report(symbolize, error);
 	return err;
@@ -244,6 +313,7 @@ int cmd_symbolize(int argc, char **argv)
 	symbolizer_free(symbolize.symbolizer);
 	signals_stop_listening(symbolize.signal_fd, NULL);
 	inputs_clear(&symbolize.inputs);
+	profile_free(symbolize.asked);
 	naming_options_clear(&symbolize.naming);
 	return err && err != -EPIPE ? EXIT_FAILED : 0;
 }

@@ -267,9 +267,6 @@ int tally_collection_read(struct tally_collection *collection, struct tallier *t
 			  struct tally_counters *total, struct tally_interval *ret,
 			  struct error *error)
 {
-	const uint64_t *counters = (const uint64_t *)&collection->counters;
-	uint64_t *sums = (uint64_t *)total;
-	size_t i;
 	int err;
 
 	reset(collection);
@@ -278,9 +275,7 @@ int tally_collection_read(struct tally_collection *collection, struct tallier *t
 		return err;
 	if (make_interval(collection, ret) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
-	/* All members of struct tally_counters are 64-bit: they are added as an array. */
-	for (i = 0; i < sizeof(*total) / sizeof(*sums); i++)
-		sums[i] += counters[i];
+	add_words(total, &collection->counters, sizeof(*total));
 	return 0;
 }
 

@@ -1,8 +1,10 @@
 /* Sums the epochs' counters, and measures the time in which no samples could be taken. */
 #include "collect/accounting.h"
 
+#include <stdlib.h>
+
+#include "base/array.h"
 #include "base/clock.h"
-#include "proc/process_info.h"
 
 static uint64_t lost_of(const struct wire_counters *counters)
 {
@@ -17,27 +19,25 @@ static uint64_t lost_of(const struct wire_counters *counters)
 bool accounting_holds(const struct wire_counters *counters)
 {
 	return counters->entries == counters->idle + counters->own + counters->filtered +
-					    counters->recorded + counters->counted +
-					    counters->thinned + lost_of(counters);
+					    counters->ended + counters->recorded +
+					    counters->counted + counters->thinned +
+					    lost_of(counters) &&
+	       counters->waited_ns == counters->counted_ns + counters->sent_ns +
+					      counters->passed_ns + counters->cut_ns;
+}
+
+void accounting_add(struct accounting *accounting, const struct accounting *other)
+{
+	add_words(&accounting->sum, &other->sum, sizeof(accounting->sum));
+	accounting->nr_epochs += other->nr_epochs;
+	accounting->nr_violations += other->nr_violations;
 }
 
 void accounting_close_epoch(struct accounting *accounting, const struct wire_counters *counters)
 {
-	struct wire_counters *sum = &accounting->sum;
-	unsigned reason;
+	const struct accounting one = {*counters, 1, !accounting_holds(counters)};
 
-	sum->entries += counters->entries;
-	sum->idle += counters->idle;
-	sum->own += counters->own;
-	sum->filtered += counters->filtered;
-	sum->recorded += counters->recorded;
-	sum->counted += counters->counted;
-	sum->thinned += counters->thinned;
-	sum->weight += counters->weight;
-	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
-		sum->lost[reason] += counters->lost[reason];
-	accounting->nr_epochs++;
-	accounting->nr_violations += !accounting_holds(counters);
+	accounting_add(accounting, &one);
 }
 
 uint64_t accounting_lost(const struct accounting *accounting)
@@ -45,20 +45,18 @@ uint64_t accounting_lost(const struct accounting *accounting)
 	return lost_of(&accounting->sum);
 }
 
-uint64_t accounting_samples_of(const struct accounting *accounting, uint64_t events)
+uint64_t accounting_samples_of(const struct wire_event *event, uint64_t occurrences)
 {
-	const struct wire_counters *sum = &accounting->sum;
-
-	if (!sum->weight)
+	if (!event->periods)
 		return 0;
-	return (uint64_t)((double)events / (double)sum->weight * (double)sum->entries);
+	return (uint64_t)((double)occurrences / (double)event->periods * (double)event->entries);
 }
 
-uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events)
+uint64_t accounting_unseen(const struct wire_event *event, uint64_t occurrences)
 {
-	uint64_t seen = accounting->sum.weight;
+	uint64_t seen = event->periods;
 
-	return events > seen ? accounting_samples_of(accounting, events - seen) : 0;
+	return occurrences > seen ? accounting_samples_of(event, occurrences - seen) : 0;
 }
 
 /* --- absence ------------------------------------------------------------------------------------ */
@@ -68,29 +66,18 @@ uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events)
 
 #define IDLE_ENTRY_NS (50 * NS_PER_US)
 
-static struct cpu_absence since_boot(const struct absence *absence)
+int absence_begin(struct absence *absence, uint32_t cpu)
 {
-	struct cpu_absence sum = {0}, one;
+	struct absent_cpu begun = {.cpu = cpu};
 	size_t i;
 
-	for (i = 0; i < absence->nr_cpus; i++) {
-		process_cpu_absence(absence->cpus[i], &one);
-		sum.idle_ns += one.idle_ns;
-		sum.nr_idle += one.nr_idle;
-		sum.stolen_ns += one.stolen_ns;
-	}
-	return sum;
-}
-
-void absence_begin(struct absence *absence, const uint32_t *cpus, size_t nr_cpus)
-{
-	struct cpu_absence now;
-
-	*absence = (struct absence){.cpus = cpus, .nr_cpus = nr_cpus};
-	now = since_boot(absence);
-	absence->idle_ns = now.idle_ns;
-	absence->nr_idle = now.nr_idle;
-	absence->stolen_ns = now.stolen_ns;
+	process_cpu_absence(cpu, &begun.before);
+	for (i = 0; i < absence->nr_cpus; i++)
+		if (absence->cpus[i].cpu == cpu) {
+			absence->cpus[i] = begun;
+			return 0;
+		}
+	return ARRAY_ADD(absence->cpus, absence->nr_cpus, absence->cap_cpus, begun);
 }
 
 int absence_throttle(struct absence *absence, uint64_t id, uint64_t time_ns)
@@ -109,15 +96,26 @@ void absence_unthrottle(struct absence *absence, uint64_t id, uint64_t time_ns)
 	(void)u64_map_remove(&absence->throttled_since, id);
 }
 
+/* An offline CPU has no figures, and one that was offline may have begun from 0 again. */
+static uint64_t difference(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
 void absence_end(struct absence *absence, uint64_t now_ns)
 {
-	struct cpu_absence now = since_boot(absence);
 	const struct u64_map_slot *slot;
-	size_t position = 0;
+	size_t position = 0, i;
 
-	absence->idle_ns = now.idle_ns - absence->idle_ns;
-	absence->nr_idle = now.nr_idle - absence->nr_idle;
-	absence->stolen_ns = now.stolen_ns - absence->stolen_ns;
+	for (i = 0; i < absence->nr_cpus; i++) {
+		const struct cpu_absence *before = &absence->cpus[i].before;
+		struct cpu_absence now;
+
+		process_cpu_absence(absence->cpus[i].cpu, &now);
+		absence->idle_ns += difference(now.idle_ns, before->idle_ns);
+		absence->nr_idle += difference(now.nr_idle, before->nr_idle);
+		absence->stolen_ns += difference(now.stolen_ns, before->stolen_ns);
+	}
 	while ((slot = u64_map_next(&absence->throttled_since, &position)))
 		if (now_ns > slot->value)
 			absence->throttled_ns += now_ns - slot->value;
@@ -135,5 +133,6 @@ uint64_t absence_error_ns(const struct absence *absence)
 
 void absence_clear(struct absence *absence)
 {
+	free(absence->cpus);
 	u64_map_clear(&absence->throttled_since);
 }

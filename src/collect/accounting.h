@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "bpf/wire.h"
+#include "proc/process_info.h"
 
 struct accounting {
 	struct wire_counters sum; /* of all epochs that have ended */
@@ -20,34 +21,40 @@ struct accounting {
 	uint64_t nr_violations; /* epochs whose sum did not hold; always 0 */
 };
 
+/* Adds another one's. */
+void accounting_add(struct accounting *accounting, const struct accounting *other);
+
 /* Adds the counters of an epoch that has ended. */
 void accounting_close_epoch(struct accounting *accounting, const struct wire_counters *counters);
 
 uint64_t accounting_lost(const struct accounting *accounting);
 
-/* True if entries = idle + own + filtered + recorded + counted + thinned + lost. */
+/* True if both sums of bpf/wire.h hold: that of samples, and that of nanoseconds off the CPU. */
 bool accounting_holds(const struct wire_counters *counters);
 
 /*
- * Estimates the ticks that the program never saw. The event counted `events` on busy CPUs
+ * Estimates the ticks that the program never saw. The event occurred that often on busy CPUs
  * (nanoseconds for a clock); each program run covers one period. Returns the rest in samples; 0 if
  * nothing is missing or nothing was sampled.
  */
-uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events);
+uint64_t accounting_unseen(const struct wire_event *event, uint64_t occurrences);
 
 /*
- * Converts events (nanoseconds for a clock) to samples, at the rate seen so far; 0 if nothing was
+ * Converts occurrences (nanoseconds for a clock) to samples, at the rate seen so far; 0 if nothing was
  * sampled.
  */
-uint64_t accounting_samples_of(const struct accounting *accounting, uint64_t events);
+uint64_t accounting_samples_of(const struct wire_event *event, uint64_t occurrences);
 
 /*
  * Time in which the CPUs could not be sampled: idle, steal time, and throttling by the kernel. It
  * reduces the number of samples to expect.
  */
 struct absence {
-	const uint32_t *cpus;
-	size_t nr_cpus;
+	struct absent_cpu {
+		uint32_t cpu;
+		struct cpu_absence before; /* since boot, when it was last begun */
+	} * cpus;
+	size_t nr_cpus, cap_cpus;
 	struct u64_map throttled_since; /* event id → time */
 	/* Sums over the CPUs; valid after absence_end(). */
 	uint64_t idle_ns;
@@ -56,8 +63,11 @@ struct absence {
 	uint64_t throttled_ns;
 };
 
-/* Call at the start of a run. cpus remains owned by the caller and must outlive the struct. */
-void absence_begin(struct absence *absence, const uint32_t *cpus, size_t nr_cpus);
+/*
+ * Call for each CPU at the start of a run, and again when it has come back: how long it was idle before it went offline
+ * is unknown. Returns 0 or -ENOMEM.
+ */
+int absence_begin(struct absence *absence, uint32_t cpu);
 
 /*
  * Record that the kernel throttled or unthrottled the sampling event with this id. Returns 0 or
@@ -66,7 +76,7 @@ void absence_begin(struct absence *absence, const uint32_t *cpus, size_t nr_cpus
 int absence_throttle(struct absence *absence, uint64_t id, uint64_t time_ns);
 void absence_unthrottle(struct absence *absence, uint64_t id, uint64_t time_ns);
 
-/* Call at the end of a run: replaces the start values by the differences. */
+/* Call at the end of a run: sums up. */
 void absence_end(struct absence *absence, uint64_t now_ns);
 
 /* Returns the possible error of idle time and steal time together. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kernel/cpus.h"
 #include "kernel/follow.h"
 #include "kernel/load.h"
 #include "probe/attach/probe_object.h"
@@ -20,11 +21,13 @@ static int configure_and_load(struct counter *counter, const struct probe_list *
 			      struct load_types *types, struct error *error)
 {
 	const struct follow_parts follow = FOLLOW_PARTS(counter->bpf);
-	int nr_cpus = load_nr_cpus(error), err;
-	const struct probe_object_options options = {list, features, tasks, (uint32_t)nr_cpus};
+	struct cpus possible = {0};
+	int err = cpus_read(&possible, "possible", error);
+	const struct probe_object_options options = {list, features, tasks, err ? 0 : possible.end};
 
-	if (nr_cpus < 0)
-		return nr_cpus;
+	if (err)
+		return err;
+	cpus_clear(&possible);
 	follow_configure(&follow, tasks);
 	counter->probes = PROBE_OBJECT(counter->bpf, count);
 	counter->bpf->rodata->is_only_probe = list->nr_probes == 1 && !has_budget;

@@ -15,15 +15,21 @@
 #include "base/hash.h"
 #include "proc/cgroup.h"
 
-#define HIDDEN UINT64_MAX /* in ids: filtered out by thread name */
+/*
+ * Values of ids: the sample's number, and in the highest bits that of the value to which it adds; or HIDDEN.
+ */
+#define HIDDEN	    UINT64_MAX /* filtered out by thread name */
+#define VALUE_SHIFT 48
+
+/* In ids, beside the number of the sample: the place of its waits. */
+#define PLACE_SHIFT 32
+#define PLACE_MASK  (0xffffULL << PLACE_SHIFT)
 
 /*
  * Limit on strings in the profile: targets can set any number of thread names. Beyond it, all other
- * threads share one name.
+ * threads share one name, and so do all other cgroups.
  */
 #define MAX_STRINGS (1U << 20)
-
-#define NO_MODULE UINT32_MAX
 
 struct pending_record {
 	uint64_t time_ns;
@@ -32,8 +38,20 @@ struct pending_record {
 
 struct waiting_count {
 	uint32_t epoch;
-	uint64_t id;
+	struct wire_count_key key;
 	struct wire_count count;
+};
+
+/* The numbers in a profile that a drain remembers. */
+struct numbers {
+	uint32_t vdso_module;
+	uint32_t run_time_name; /* string number: module name of JIT-compiled code */
+	/* Off-CPU: */
+	uint32_t state_frames[WIRE_NR_STATES]; /* the outermost frame of each stack */
+	uint32_t before_frame;		       /* follows it: waits from before the run */
+	uint32_t unwalked_frame;	       /* likewise: waits that were not walked */
+	/* With wakers: between both stacks; instead of an interrupted thread, a waker that is not known, or is none. */
+	uint32_t separator_frame, interrupt_frame, unknown_frame, not_woken_frame;
 };
 
 struct drain {
@@ -50,18 +68,70 @@ struct drain {
 	struct waiting_count *counts;
 	size_t nr_counts, cap_counts;
 
-	struct u64_map ids[WIRE_EPOCH_SLOTS]; /* by epoch slot: record id → sample number */
+	struct u64_map
+		ids[WIRE_EPOCH_SLOTS]; /* by epoch slot: record id → sample number and place */
 
-	uint32_t *module_of_file; /* file number → module number in the profile */
-	size_t nr_modules, cap_modules;
-	uint32_t vdso_module;
-	uint32_t run_time_name;	     /* string number: module name of JIT-compiled code */
+	struct u64_map module_of_file; /* file number → module number in the profile */
+	struct numbers numbers;
 	struct u64_map cgroup_names; /* id → string number in the profile */
 
+	/* Off-CPU. */
+	struct waits waits;
+	struct split split;
+	struct u64_map places; /* group in no slice → number of the sample that was walked there */
+	bool expects_end;
+	struct u64_map kept; /* like ids: stacks of older epochs on which a thread may still wait */
+
 	struct deferred_list deferred;
+	struct kernel_code kernel_code;
 };
 
 /* --- begin and end ------------------------------------------------------------------------- */
+
+static int add_named_frame(struct profile *profile, const char *name, uint32_t *ret)
+{
+	int64_t string = profile_add_string(profile, name);
+	const struct code_line line = {.function = (uint32_t)string};
+	int64_t frame = string < 0 ? string
+				   : profile_add_named_frame(profile, FRAME_USER, MODULE_NR_UNKNOWN,
+							     &line, 1);
+
+	if (frame < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)frame;
+	return 0;
+}
+
+static int add_state_frames(struct drain *drain)
+{
+	static const char *const names[] = {
+#define X(id, name) [WIRE_##id] = "[" name "]",
+		WIRE_STATES(X)
+#undef X
+	};
+	struct profile *profile = drain->options.profile;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (add_named_frame(profile, names[i], &drain->numbers.state_frames[i]) < 0)
+			return -ENOMEM;
+	if (add_named_frame(profile, "[not walked]", &drain->numbers.unwalked_frame) < 0)
+		return -ENOMEM;
+	return add_named_frame(profile, "[since before the run]", &drain->numbers.before_frame);
+}
+
+/* The separator is that of bcc's offwaketime. */
+static int add_waker_frames(struct drain *drain)
+{
+	struct profile *profile = drain->options.profile;
+	struct numbers *numbers = &drain->numbers;
+
+	if (add_named_frame(profile, "--", &numbers->separator_frame) < 0 ||
+	    add_named_frame(profile, "[irq]", &numbers->interrupt_frame) < 0 ||
+	    add_named_frame(profile, "[unknown waker]", &numbers->unknown_frame) < 0)
+		return -ENOMEM;
+	return add_named_frame(profile, "[not woken yet]", &numbers->not_woken_frame);
+}
 
 /* Adds the strings and the module that every profile has. */
 static int add_names(struct drain *drain)
@@ -72,10 +142,13 @@ static int add_names(struct drain *drain)
 	struct module vdso = {.kind = MODULE_VDSO, .name = (uint32_t)vdso_name};
 	int64_t vdso_module = vdso_name < 0 ? vdso_name : profile_add_module(profile, &vdso);
 
-	if (run_time_name < 0 || vdso_module < 0)
+	if (run_time_name < 0 || vdso_module < 0 ||
+	    (drain->options.waits && add_state_frames(drain) < 0) ||
+	    (drain->options.waits && drain->options.waits->has_wakers &&
+	     add_waker_frames(drain) < 0))
 		return -ENOMEM;
-	drain->run_time_name = (uint32_t)run_time_name;
-	drain->vdso_module = (uint32_t)vdso_module;
+	drain->numbers.run_time_name = (uint32_t)run_time_name;
+	drain->numbers.vdso_module = (uint32_t)vdso_module;
 	return 0;
 }
 
@@ -86,6 +159,12 @@ struct drain *drain_new(const struct drain_options *options)
 	if (!drain)
 		return NULL;
 	drain->options = *options;
+	drain->kernel_code.names = options->kernel_names;
+	if (options->waits) {
+		drain->waits.min_ns = options->waits->min_ns;
+		drain->waits.max_ns = options->waits->max_ns;
+		drain->waits.is_whole = options->waits->is_whole;
+	}
 	if (add_names(drain) < 0) {
 		drain_free(drain);
 		return NULL;
@@ -103,7 +182,12 @@ void drain_free(struct drain *drain)
 		u64_map_clear(&drain->ids[slot]);
 	deferred_list_clear(&drain->deferred);
 	u64_map_clear(&drain->cgroup_names);
-	free(drain->module_of_file);
+	u64_map_clear(&drain->kept);
+	waits_clear(&drain->waits);
+	split_clear(&drain->split);
+	u64_map_clear(&drain->places);
+	kernel_code_clear(&drain->kernel_code);
+	u64_map_clear(&drain->module_of_file);
 	free(drain->bytes);
 	free(drain->records);
 	free(drain->events);
@@ -111,24 +195,14 @@ void drain_free(struct drain *drain)
 	free(drain);
 }
 
-int drain_change_profile(struct drain *drain, struct profile *profile)
+const struct waits *drain_waits(const struct drain *drain)
 {
-	struct profile *before = drain->options.profile;
-	const uint32_t run_time_name = drain->run_time_name, vdso_module = drain->vdso_module;
-	size_t slot;
+	return &drain->waits;
+}
 
-	drain->options.profile = profile;
-	if (add_names(drain) < 0) {
-		drain->options.profile = before;
-		drain->run_time_name = run_time_name;
-		drain->vdso_module = vdso_module;
-		return -ENOMEM;
-	}
-	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
-		u64_map_clear(&drain->ids[slot]);
-	u64_map_clear(&drain->cgroup_names);
-	drain->nr_modules = 0;
-	return 0;
+const struct split *drain_split(const struct drain *drain)
+{
+	return &drain->split;
 }
 
 const struct drain_totals *drain_totals(const struct drain *drain)
@@ -172,8 +246,28 @@ int drain_add_record(struct drain *drain, const struct wire_record *record, size
 	return 0;
 }
 
+static struct program_id program_of(const struct wire_record *record)
+{
+	return (struct program_id){record->start_time_ns, record->exec_id};
+}
+
+/* Has the maps of a process read if they are not known. Then the published ones may be wrong, too. 0 or -ENOMEM. */
+static int meet(struct drain *drain, int32_t pid, const struct program_id *program,
+		uint64_t time_ns)
+{
+	int wanted = process_table_ensure(drain->options.processes, pid, program, time_ns);
+
+	if (wanted > 0 && drain->options.unwinder)
+		unwinder_forget(drain->options.unwinder, (uint32_t)pid);
+	return wanted < 0 ? wanted : 0;
+}
+
 int drain_add_event(struct drain *drain, struct process_event *event, const char *path)
 {
+	/* A parent that existed before us still runs: its maps are read now. */
+	if (event->kind == PROCESS_FORK && event->pid > 0 &&
+	    meet(drain, event->parent, NULL, event->time_ns) < 0)
+		return -ENOMEM;
 	if (ARRAY_RESERVE(drain->events, drain->cap_events, drain->nr_events + 1) < 0 ||
 	    process_table_arrive(drain->options.processes, event, path) < 0)
 		return -ENOMEM;
@@ -184,22 +278,55 @@ int drain_add_event(struct drain *drain, struct process_event *event, const char
 	return 0;
 }
 
-int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
+int drain_add_count(struct drain *drain, uint32_t epoch, const struct wire_count_key *key,
 		    const struct wire_count *count)
 {
-	if (!count->count)
+	if (!count->count && !count->weight && !count->queued_ns)
 		return 0; /* seen once: the record itself was the only sample */
 	return ARRAY_ADD(drain->counts, drain->nr_counts, drain->cap_counts,
-			 (struct waiting_count){epoch, id, *count});
+			 (struct waiting_count){epoch, *key, *count});
+}
+
+void drain_expect_end(struct drain *drain)
+{
+	drain->expects_end = true;
+}
+
+int drain_add_wait(struct drain *drain, const struct wire_wait *wait)
+{
+	return waits_add_end(&drain->waits, wait);
+}
+
+int drain_add_waiting(struct drain *drain, uint64_t task, const struct wire_waiting *waiting)
+{
+	return waits_add_open(&drain->waits, task, waiting);
+}
+
+int drain_add_gone_code(struct drain *drain, const struct gone_code *gone)
+{
+	return kernel_code_add_gone(&drain->kernel_code, gone);
+}
+
+/* Off-CPU: the process' unwind tables are needed soon, though the record has no user stack. */
+static bool is_first_of_process(const struct drain *drain, const struct wire_record *record)
+{
+	return drain->options.waits && drain->options.unwinder && record->weight &&
+	       record->probe & WIRE_SINCE_BEFORE && record->pid;
+}
+
+static bool needs_mappings(const struct drain *drain, const struct wire_record *record)
+{
+	return record->nr_user || is_first_of_process(drain, record);
 }
 
 int drain_ensure_processes(struct drain *drain)
 {
 	for (; drain->nr_met < drain->nr_records; drain->nr_met++) {
 		const struct wire_record *record = record_at(drain, drain->nr_met);
+		const struct program_id program = program_of(record);
 
-		if (record->nr_user &&
-		    process_table_ensure(drain->options.processes, (int32_t)record->pid) < 0)
+		if (needs_mappings(drain, record) &&
+		    meet(drain, (int32_t)record->pid, &program, record->time_ns) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -210,26 +337,23 @@ int drain_ensure_processes(struct drain *drain)
 /* Returns the profile's module for a file; creates it at the file's first frame. */
 static int64_t module_of_file(struct drain *drain, uint32_t file)
 {
+	const uint64_t *known = u64_map_find(&drain->module_of_file, file);
 	struct module module = {.kind = MODULE_FILE, .file = file};
 	int64_t name, number;
 
-	if (file < drain->nr_modules && drain->module_of_file[file] != NO_MODULE)
-		return drain->module_of_file[file];
-	if (ARRAY_RESERVE(drain->module_of_file, drain->cap_modules, (size_t)file + 1) < 0)
-		return -ENOMEM;
-	while (drain->nr_modules <= file)
-		drain->module_of_file[drain->nr_modules++] = NO_MODULE;
+	if (known)
+		return (int64_t)*known;
 	name = profile_add_string(drain->options.profile,
 				  file_table_get(drain->options.files, file)->path);
 	if (name < 0)
 		return -ENOMEM;
 	module.name = (uint32_t)name;
 	number = profile_add_module(drain->options.profile, &module);
-	if (number < 0)
+	if (number >= 0 && u64_map_set(&drain->module_of_file, file, (uint64_t)number) < 0)
 		return -ENOMEM;
-	file_table_mark_sampled(drain->options.files, file);
-	drain->module_of_file[file] = (uint32_t)number;
-	return number;
+	if (number >= 0)
+		file_table_mark_sampled(drain->options.files, file);
+	return number < 0 ? -ENOMEM : number;
 }
 
 /*
@@ -240,7 +364,7 @@ static int64_t run_time_module(struct drain *drain, const struct wire_record *re
 			       const struct mappings *mappings)
 {
 	const struct drain_options *options = &drain->options;
-	struct module module = {.kind = MODULE_RUN_TIME, .name = drain->run_time_name};
+	struct module module = {.kind = MODULE_RUN_TIME, .name = drain->numbers.run_time_name};
 	int64_t process = -ENOENT;
 
 	if (options->runtimes && record->pid)
@@ -264,7 +388,7 @@ static int64_t user_frame(struct drain *drain, const struct wire_record *record,
 		module = module_of_file(drain, mapping->file);
 		address = address - mapping->start + mapping->offset;
 	} else if (mapping && mapping->kind == MAPPING_VDSO) {
-		module = drain->vdso_module;
+		module = drain->numbers.vdso_module;
 		address =
 			address - mapping->start + mapping->offset; /* may start inside the vdso */
 	} else if (mapping) {
@@ -290,8 +414,23 @@ static struct drain_probe probe_of(const struct drain *drain, const struct wire_
 {
 	const struct drain_options *options = &drain->options;
 
-	return record->probe < options->nr_probes ? options->probes[record->probe]
-						  : (struct drain_probe){.frame = NO_PROBE_FRAME};
+	return !options->waits && record->probe < options->nr_probes
+		       ? options->probes[record->probe]
+		       : (struct drain_probe){.frame = NO_PROBE_FRAME};
+}
+
+/* Returns how many of a record's innermost kernel frames are those of the program itself. */
+static size_t nr_own_frames(const struct drain *drain, const struct wire_record *record)
+{
+	const struct drain_waits *waits = drain->options.waits;
+	const struct drain_own_frames *own =
+		waits && waits->own ? &waits->own[record->probe & WIRE_WAKER ? 1 : 0] : NULL;
+	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->nr_user;
+	size_t nr = 0;
+
+	while (own && nr < record->nr_kernel && nr < own->nr && kernel[nr] == own->addresses[nr])
+		nr++;
+	return nr;
 }
 
 /*
@@ -305,7 +444,7 @@ static int resolve(struct drain *drain, const struct wire_record *record,
 	int64_t frame;
 	size_t i;
 
-	for (i = 0; i < record->nr_kernel; i++) {
+	for (i = nr_own_frames(drain, record); i < record->nr_kernel; i++) {
 		frame = profile_add_frame(drain->options.profile, FRAME_KERNEL, MODULE_NR_KERNEL,
 					  kernel[i] - (i > 0));
 		if (frame < 0)
@@ -335,6 +474,8 @@ static int64_t cgroup_name(struct drain *drain, uint64_t id)
 
 	if (known)
 		return (int64_t)*known;
+	if (profile_nr_strings(drain->options.profile) > MAX_STRINGS)
+		return profile_add_string(drain->options.profile, "[other cgroups]");
 	path = cgroup_path(drain->options.cgroup_root_fd, id);
 	string = profile_add_string(drain->options.profile, path ? path : "[cgroup gone]");
 	if (string < 0 || u64_map_set(&drain->cgroup_names, id, (uint64_t)string) < 0)
@@ -342,7 +483,7 @@ static int64_t cgroup_name(struct drain *drain, uint64_t id)
 	return string;
 }
 
-/* Adds one sample. Returns its number in the profile, or -ENOMEM. */
+/* Adds one sample. Returns the value for ids, or -ENOMEM. */
 static int64_t add_to_profile(struct drain *drain, const struct wire_record *record,
 			      const char *comm, const struct user_part *user)
 {
@@ -351,16 +492,23 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 	struct profile *profile = drain->options.profile;
 	unsigned wanted = drain->options.labels;
 	int64_t string = 0, cgroup = 0, slice = 0;
-	uint32_t frames[1 + WIRE_MAX_FRAMES], nr = 0;
+	const size_t nr_kernel = record->nr_kernel - nr_own_frames(drain, record);
+	uint32_t frames[2 + WIRE_MAX_FRAMES], nr = 0;
 	bool has_kernel_leaf = false;
+	const size_t value = record->probe < drain->options.nr_events ? record->probe : 0;
+	uint64_t count = 1;
 	struct sample_labels labels;
+	int64_t sample;
+	int err;
 
 	if (slicing && slicing->slice_ns) {
 		const struct time_slice time = slicing_slice(slicing, record);
 
 		slice = profile_add_slice(profile, &time);
-		if (slice == -E2BIG)
+		if (slice == -E2BIG) {
 			slice = 0; /* the profile has its maximum of slices */
+			drain->totals.unsliced++;
+		}
 	}
 	if (profile_nr_strings(profile) > MAX_STRINGS)
 		comm = "[other threads]";
@@ -374,6 +522,20 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 	}
 	if (string < 0 || cgroup < 0 || slice < 0 || resolve(drain, record, user, &frames[nr]) < 0)
 		return -ENOMEM;
+	nr += (uint32_t)(nr_kernel + user->nr);
+	if (drain->options.waits) {
+		const uint32_t state =
+			record->probe & ~(uint32_t)(WIRE_SINCE_BEFORE | WIRE_UNWALKED);
+
+		if (record->probe & WIRE_SINCE_BEFORE)
+			frames[nr++] = drain->numbers.before_frame;
+		if (record->probe & WIRE_UNWALKED)
+			frames[nr++] = drain->numbers.unwalked_frame;
+		frames[nr++] = drain->numbers.state_frames[state < WIRE_NR_STATES ? state : 0];
+		count = 0; /* the time comes later, with the counts or in add_sample() */
+	} else if (drain->options.by_weight) {
+		count = record->weight;
+	}
 	labels = (struct sample_labels){
 		.comm = (uint32_t)string,
 		.cgroup = (uint32_t)cgroup,
@@ -385,9 +547,41 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 		.user_end = user->end,
 		.kernel_end = record->kernel_end,
 	};
-	return profile_add_sample(profile, &labels, frames, nr + user->nr + record->nr_kernel,
-				  has_kernel_leaf + record->nr_kernel,
-				  drain->options.by_weight ? record->weight : 1);
+	sample = profile_add_sample(profile, &labels, frames, nr, has_kernel_leaf + nr_kernel,
+				    value ? 0 : count);
+	if (sample < 0 || !value)
+		return sample;
+	err = profile_add_value(profile, (uint32_t)sample, value, count);
+	return err ? err : sample | (int64_t)value << VALUE_SHIFT;
+}
+
+/*
+ * Adds a waker's stack as a sample without a count. Its frames stand as in the stacks of the threads that it wakes:
+ * from the call that wakes them out to the beginning of the stack, and to its name. Returns its number, or -ENOMEM.
+ */
+static int64_t add_waker(struct drain *drain, const struct wire_record *record, const char *comm,
+			 const struct user_part *user)
+{
+	struct profile *profile = drain->options.profile;
+	const size_t nr = record->nr_kernel - nr_own_frames(drain, record) + user->nr;
+	uint32_t frames[1 + WIRE_MAX_FRAMES], name = drain->numbers.interrupt_frame;
+	const struct sample_labels labels = {.user_end = user->end,
+					     .kernel_end = record->kernel_end};
+	size_t i;
+
+	if (profile_nr_strings(profile) > MAX_STRINGS)
+		comm = "[other threads]";
+	if ((!(record->probe & WIRE_INTERRUPT) && add_named_frame(profile, comm, &name) < 0) ||
+	    resolve(drain, record, user, frames) < 0)
+		return -ENOMEM;
+	frames[nr] = name;
+	for (i = 0; i < (nr + 1) / 2; i++) {
+		const uint32_t frame = frames[i];
+
+		frames[i] = frames[nr - i];
+		frames[nr - i] = frame;
+	}
+	return profile_add_sample(profile, &labels, frames, nr + 1, nr + 1, 0);
 }
 
 /* --- from records to samples ----------------------------------------------------------------- */
@@ -399,9 +593,22 @@ static void count_record(struct drain *drain, const struct wire_record *record)
 		drain->totals.first_ns = record->time_ns;
 }
 
+/* Adds time to a sample, or HIDDEN, that has its state already. */
+static void add_own_time(struct drain *drain, uint64_t sample, uint64_t ns)
+{
+	const struct drain_waits *waits = drain->options.waits;
+
+	if (sample == HIDDEN || !(waits->states & 1U << WIRE_RUNNING)) {
+		drain->totals.hidden_ns += ns;
+	} else {
+		profile_add_count(drain->options.profile, (uint32_t)sample, ns);
+		drain->totals.shown_ns += ns;
+	}
+}
+
 /*
- * Adds the record's sample. *ret_sample: its number, or HIDDEN. On failure nothing was added, and
- * the record can be replayed again.
+ * Adds the record's sample. *ret_sample: the value for ids. On failure nothing was added, and the
+ * record can be replayed again.
  */
 static int add_sample(struct drain *drain, const struct wire_record *record,
 		      const struct user_part *user, uint64_t *ret_sample)
@@ -411,16 +618,22 @@ static int add_sample(struct drain *drain, const struct wire_record *record,
 
 	*ret_sample = HIDDEN;
 	memcpy(comm, record->comm, WIRE_COMM_BYTES);
-	if (drain->options.comm && !matcher_matches(drain->options.comm, comm)) {
+	if (drain->options.waits && record->probe & WIRE_WAKER) {
+		sample = add_waker(drain, record, comm, user);
+		if (sample < 0)
+			return (int)sample;
+		*ret_sample = (uint64_t)sample;
+	} else if (drain->options.comm && !matcher_matches(drain->options.comm, comm)) {
 		drain->totals.hidden++;
-		count_record(drain, record);
-		return 0;
+	} else {
+		sample = add_to_profile(drain, record, comm, user);
+		if (sample < 0)
+			return (int)sample;
+		*ret_sample = (uint64_t)sample;
 	}
-	sample = add_to_profile(drain, record, comm, user);
-	if (sample < 0)
-		return (int)sample;
-	*ret_sample = (uint64_t)sample;
 	count_record(drain, record);
+	if (drain->options.waits && record->probe == WIRE_RUNNING)
+		add_own_time(drain, *ret_sample, drain->options.waits->sample_ns);
 	return 0;
 }
 
@@ -465,7 +678,9 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 	if (unwinder && mappings && !unwinder_is_published(unwinder, record)) {
 		err = unwinder_publish(unwinder, record->pid, record->start_time_ns,
 				       record->exec_id, mappings);
-		unwinder_request_likely(unwinder, record, mappings);
+		unwinder_request_likely(unwinder, mappings,
+					(const uint64_t *)(record + 1) + WIRE_RAW_PC,
+					record->nr_user - WIRE_RAW_PC);
 	}
 	if (!err)
 		err = walk_raw(drain, record, mappings, false);
@@ -475,11 +690,41 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 	return err ? walk_raw(drain, record, mappings, true) : 0;
 }
 
+/*
+ * Off-CPU, a record that was walked by frame pointers, because its tables were missing, has the
+ * address where they are missing as its weight. A thread that sleeps since before the run will need tables when it
+ * wakes up and goes to sleep again: they are requested at once.
+ */
+static int provide_tables(struct drain *drain, const struct wire_record *record,
+			  const struct user_part *user)
+{
+	struct unwinder *unwinder = drain->options.unwinder;
+	const uint64_t stopped_at = record->weight;
+	int err = 0;
+
+	if (!unwinder || !user->mappings ||
+	    (record->user_end != WALK_NO_TABLE && !is_first_of_process(drain, record)))
+		return 0;
+	if (!unwinder_is_published(unwinder, record))
+		err = unwinder_publish(unwinder, record->pid, record->start_time_ns,
+				       record->exec_id, user->mappings);
+	if (is_first_of_process(drain, record)) {
+		unwinder_preload(unwinder, user->mappings);
+		return err;
+	}
+	unwinder_request_likely(unwinder, user->mappings, &stopped_at, 1);
+	unwinder_request_likely(unwinder, user->mappings, user->frames, user->nr);
+	return err;
+}
+
 /* True if the mappings that a record needs are not there yet. */
 static bool awaits(const struct drain *drain, const struct wire_record *record)
 {
-	return record->nr_user &&
-	       process_table_awaits(drain->options.processes, (int32_t)record->pid);
+	const struct program_id program = program_of(record);
+
+	return needs_mappings(drain, record) &&
+	       process_table_awaits(drain->options.processes, (int32_t)record->pid, &program,
+				    record->time_ns);
 }
 
 static int replay_record(struct drain *drain, const struct wire_record *record)
@@ -488,17 +733,21 @@ static int replay_record(struct drain *drain, const struct wire_record *record)
 	struct user_part user = {.frames = (const uint64_t *)(record + 1),
 				 .nr = record->nr_user,
 				 .end = record->user_end};
+	const struct program_id program = program_of(record);
 	uint64_t sample;
 	int err;
 
-	if (record->nr_user)
-		user.mappings = process_table_mappings(drain->options.processes,
-						       (int32_t)record->pid, record->time_ns);
+	if (needs_mappings(drain, record))
+		user.mappings = process_table_mappings(
+			drain->options.processes, (int32_t)record->pid, &program, record->time_ns);
 	if (record->user_end == WALK_RAW)
 		return replay_raw(drain, record, user.mappings);
-	if (u64_map_set(ids, record->id, HIDDEN) < 0)
+	if (u64_map_set(ids, record->id, HIDDEN) < 0 ||
+	    (drain->options.waits && provide_tables(drain, record, &user) < 0))
 		return -ENOMEM;
 	err = add_sample(drain, record, &user, &sample);
+	if (!err && sample != HIDDEN)
+		sample |= (uint64_t)record->place << PLACE_SHIFT;
 	return err ? err : u64_map_set(ids, record->id, sample); /* cannot fail: the key exists */
 }
 
@@ -525,6 +774,19 @@ int drain_retry(struct drain *drain, bool last)
 size_t drain_nr_deferred(const struct drain *drain)
 {
 	return drain->deferred.nr;
+}
+
+void drain_mark_files(const struct drain *drain)
+{
+	struct file_table *files = drain->options.files;
+	size_t i;
+
+	for (i = 0; i < drain->nr_events; i++)
+		if (drain->events[i].kind == PROCESS_MAP &&
+		    drain->events[i].mapping.kind == MAPPING_FILE)
+			file_table_mark_used(files, drain->events[i].mapping.file);
+	for (i = 0; i < drain->deferred.nr; i++)
+		mappings_mark_files(drain->deferred.items[i].mappings, files);
 }
 
 /* --- replay ---------------------------------------------------------------------------------- */
@@ -573,10 +835,13 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns, b
 
 	for (; *next < drain->nr_events && drain->events[*next].time_ns <= until_ns; ++*next) {
 		const struct process_event *event = &drain->events[*next];
-		int err = may_hold && process_table_awaits_for(processes, event)
-				  ? -EAGAIN
-				  : process_table_replay(processes, event);
+		int err = kernel_code_replay(&drain->kernel_code, drain->options.profile,
+					     event->time_ns);
 
+		if (!err)
+			err = may_hold && process_table_awaits_for(processes, event)
+				      ? -EAGAIN
+				      : process_table_replay(processes, event);
 		if (err < 0)
 			return err;
 		if (unwinder && event->kind == PROCESS_MAP)
@@ -589,7 +854,7 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns, b
 			unwinder_forget(unwinder, (uint32_t)event->pid);
 		drain->totals.events++;
 	}
-	return 0;
+	return kernel_code_replay(&drain->kernel_code, drain->options.profile, until_ns);
 }
 
 /* qsort() must not get a null pointer, even for 0 items. */
@@ -623,17 +888,18 @@ static void keep_records(struct drain *drain, size_t nr)
 static int publish_changes(struct drain *drain, uint64_t now_ns)
 {
 	struct unwinder *unwinder = drain->options.unwinder;
-	uint64_t start_time_ns, exec_id;
+	struct program_id program;
 	uint32_t pid;
 	int err = 0;
 
 	while (!err && unwinder &&
-	       (pid = unwinder_next_stale(unwinder, &start_time_ns, &exec_id))) {
-		const struct mappings *mappings =
-			process_table_mappings(drain->options.processes, (int32_t)pid, now_ns);
+	       (pid = unwinder_next_stale(unwinder, &program.start_time_ns, &program.exec_id))) {
+		const struct mappings *mappings = process_table_mappings(
+			drain->options.processes, (int32_t)pid, &program, now_ns);
 
 		if (mappings)
-			err = unwinder_publish(unwinder, pid, start_time_ns, exec_id, mappings);
+			err = unwinder_publish(unwinder, pid, program.start_time_ns,
+					       program.exec_id, mappings);
 		else /* no longer known: its next sample comes raw */
 			unwinder_forget(unwinder, pid);
 	}
@@ -687,29 +953,436 @@ int drain_replay(struct drain *drain, uint64_t until_ns)
 	return replay(drain, &(struct horizon){.until_ns = until_ns});
 }
 
+/* --- off-CPU ---------------------------------------------------------------------------------- */
+
+/* Frames of a waker, leaf first: of its sample, or the only one. */
+struct waker_part {
+	const uint32_t *frames;
+	size_t nr;
+};
+
+/* Returns the sample with a waker's stack, with another outermost frame, and in another slice, or -ENOMEM. */
+static int64_t sample_like(struct drain *drain, uint32_t number, struct waker_part waker,
+			   uint32_t root, uint32_t slice)
+{
+	struct profile *profile = drain->options.profile;
+	const struct sample *sample = profile_sample(profile, number);
+	const uint32_t *old = profile_sample_frames(profile, sample);
+	struct sample_labels labels = sample->labels;
+	uint32_t frames[2 * (2 + WIRE_MAX_FRAMES)];
+	const size_t nr = sample->nr_frames;
+	size_t at = 0;
+
+	/* "[other stacks]", past the limit of memory. */
+	if (!nr || nr + waker.nr + 1 > ARRAY_SIZE(frames))
+		return number;
+	if (!waker.nr && old[nr - 1] == root && labels.slice == slice)
+		return number;
+	if (waker.nr) {
+		memcpy(frames, waker.frames, waker.nr * sizeof(*frames));
+		frames[waker.nr] = drain->numbers.separator_frame;
+		at = waker.nr + 1;
+	}
+	memcpy(frames + at, old, nr * sizeof(*frames));
+	frames[at + nr - 1] = root;
+	labels.slice = slice;
+	return profile_add_sample(profile, &labels, frames, at + nr, at + sample->nr_kernel_frames,
+				  0);
+}
+
+/* Returns the state of a sample, by its outermost frame. */
+static enum wire_state state_of(const struct drain *drain, const struct sample *sample)
+{
+	const uint32_t *frames = profile_sample_frames(drain->options.profile, sample);
+	unsigned state;
+
+	for (state = 0; state < WIRE_NR_STATES && sample->nr_frames; state++)
+		if (frames[sample->nr_frames - 1] == drain->numbers.state_frames[state])
+			return (enum wire_state)state;
+	return WIRE_RUNNABLE;
+}
+
+/* Adds time in a state to a sample's stack, below a waker's. 0 or -ENOMEM. */
+static int add_time(struct drain *drain, uint32_t number, struct waker_part waker,
+		    enum wire_state state, uint32_t slice, uint64_t ns)
+{
+	int64_t sample;
+
+	if (!ns)
+		return 0;
+	if (!(drain->options.waits->states & 1U << state)) {
+		drain->totals.hidden_ns += ns;
+		return 0;
+	}
+	sample = sample_like(drain, number, waker, drain->numbers.state_frames[state], slice);
+	if (sample < 0)
+		return -ENOMEM;
+	profile_add_count(drain->options.profile, (uint32_t)sample, ns);
+	drain->totals.shown_ns += ns;
+	return 0;
+}
+
+static uint32_t slice_of(const struct drain *drain, uint64_t sample)
+{
+	return sample == HIDDEN
+		       ? 0
+		       : profile_sample(drain->options.profile, (uint32_t)sample)->labels.slice;
+}
+
+/* Finds the sample of an id of any epoch that is remembered. */
+static const uint64_t *find_sample(const struct drain *drain, uint64_t id)
+{
+	const uint64_t *sample = u64_map_find(&drain->kept, id);
+	size_t slot;
+
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS && !sample; slot++)
+		sample = u64_map_find(&drain->ids[slot], id);
+	return sample;
+}
+
+/* Returns the frames of who ended a wait, valid until the profile changes. waker: see struct wait_credit. */
+static struct waker_part find_waker(const struct drain *drain, uint64_t waker)
+{
+	const struct profile *profile = drain->options.profile;
+	const uint64_t *found = find_sample(drain, waker);
+	const struct sample *sample;
+
+	if (waker == WAITS_NOT_WOKEN)
+		return (struct waker_part){&drain->numbers.not_woken_frame, 1};
+	if (!waker || !found || *found == HIDDEN)
+		return (struct waker_part){&drain->numbers.unknown_frame, 1};
+	sample = profile_sample(profile, (uint32_t)*found);
+	return (struct waker_part){profile_sample_frames(profile, sample), sample->nr_frames};
+}
+
+/*
+ * Adds a wait's time to a sample, below the stack of who ended it, and to the one like it that is runnable: nobody
+ * ends the time in a queue. waker: see struct wait_credit.
+ */
+static int add_stack_time(struct drain *drain, uint32_t number, uint64_t waker, uint32_t slice,
+			  uint64_t waited_ns, uint64_t queued_ns)
+{
+	const enum wire_state state =
+		state_of(drain, profile_sample(drain->options.profile, number));
+	struct waker_part part = {0};
+	int err;
+
+	if (drain->options.waits->has_wakers && state != WIRE_RUNNABLE && state != WIRE_RUNNING)
+		part = find_waker(drain, waker);
+	err = add_time(drain, number, part, state, slice, waited_ns);
+	return err ? err
+		   : add_time(drain, number, (struct waker_part){0}, WIRE_RUNNABLE, slice,
+			      queued_ns);
+}
+
+/* Returns the sample with the time of the waits of the same thread and state that were not walked, or -ENOMEM. */
+static int64_t unwalked_like(struct drain *drain, uint32_t number, uint32_t slice)
+{
+	struct profile *profile = drain->options.profile;
+	const struct sample *sample = profile_sample(profile, number);
+	const uint32_t frames[] = {drain->numbers.unwalked_frame,
+				   drain->numbers.state_frames[state_of(drain, sample)]};
+	struct sample_labels labels = sample->labels;
+
+	labels.slice = slice;
+	labels.user_end = labels.kernel_end = WALK_NONE;
+	return profile_add_sample(profile, &labels, frames, ARRAY_SIZE(frames), 0, 0);
+}
+
+static bool is_unwalked(const struct drain *drain, uint32_t number)
+{
+	const struct sample *sample = profile_sample(drain->options.profile, number);
+
+	return sample->nr_frames && profile_sample_frames(drain->options.profile, sample)[0] ==
+					    drain->numbers.unwalked_frame;
+}
+
+/* The group of a sample's waits, see collect/split.h: the sample of those that were not walked, and the place. */
+static int64_t group_of(struct drain *drain, uint64_t sample, uint32_t slice)
+{
+	const int64_t unwalked = unwalked_like(drain, (uint32_t)sample, slice);
+
+	return unwalked < 0 ? -ENOMEM : (int64_t)((uint64_t)unwalked | (sample & PLACE_MASK));
+}
+
+/*
+ * sample: its number and place, or HIDDEN. waker: see struct wait_credit. What was not walked is divided at the end
+ * of the epoch.
+ */
+static int add_wait(struct drain *drain, uint64_t sample, uint64_t waker, uint32_t slice,
+		    uint64_t waited_ns, uint64_t queued_ns)
+{
+	const uint32_t number = (uint32_t)sample;
+	int64_t group;
+
+	if (sample == HIDDEN) {
+		drain->totals.hidden_ns += waited_ns + queued_ns;
+		return 0;
+	}
+	if (is_unwalked(drain, number)) {
+		group = group_of(drain, sample, slice);
+		return group < 0 ? -ENOMEM
+				 : split_add_time(&drain->split, (uint64_t)group, waited_ns,
+						  queued_ns);
+	}
+	if (sample & PLACE_MASK) {
+		group = group_of(drain, sample, 0);
+		if (group < 0 || u64_map_set(&drain->places, (uint64_t)group, number) < 0)
+			return -ENOMEM;
+	}
+	return add_stack_time(drain, number, waker, slice, waited_ns, queued_ns);
+}
+
+/* Adds the time of other waits for which the ones with a stack stand. */
+static int add_share(struct drain *drain, uint64_t sample, uint32_t slice, uint64_t waited_ns,
+		     uint64_t queued_ns, uint64_t variance)
+{
+	int64_t group;
+
+	if (sample == HIDDEN || !(waited_ns + queued_ns))
+		return 0;
+	group = group_of(drain, sample, slice);
+	return group < 0 ? -ENOMEM
+			 : split_add_share(&drain->split,
+					   &(struct split_share){(uint64_t)group, (uint32_t)sample,
+								 waited_ns, queued_ns, variance});
+}
+
+struct wait_place {
+	struct drain *drain;
+	uint32_t slice;
+};
+
+static int add_part_of_wait(void *context, const struct wait_credit *wait, uint64_t waited_ns,
+			    uint64_t queued_ns)
+{
+	const struct wait_place *place = context;
+	const uint64_t *sample = find_sample(place->drain, wait->id);
+	const uint64_t others = wait->one_of > 1 ? wait->one_of - 1 : 0;
+	int err = sample ? add_wait(place->drain, *sample, wait->waker, place->slice, waited_ns,
+				    queued_ns)
+			 : -EAGAIN;
+
+	return err || !others ? err
+			      : add_share(place->drain, *sample, place->slice, others * waited_ns,
+					  others * queued_ns,
+					  wire_variance(waited_ns + queued_ns, wait->one_of));
+}
+
+/* If no wait of a known place was walked in this epoch, it has the stack of one before. */
+static int add_divided(void *context, uint64_t group, uint32_t sample, uint64_t waited_ns,
+		       uint64_t queued_ns)
+{
+	struct drain *drain = context;
+	const uint32_t unwalked = (uint32_t)group;
+	const uint32_t slice = slice_of(drain, unwalked);
+
+	if (sample == SPLIT_NO_SAMPLE) {
+		const int64_t place = group_of(drain, group, 0);
+		const uint64_t *known =
+			place < 0 ? NULL : u64_map_find(&drain->places, (uint64_t)place);
+
+		if (place < 0)
+			return -ENOMEM;
+		sample = known ? (uint32_t)*known : unwalked;
+		if (!known)
+			drain->totals.undivided_ns += waited_ns + queued_ns;
+	}
+	return add_stack_time(drain, sample, 0, slice, waited_ns, queued_ns);
+}
+
+/* Adds the waits that cross the end of the epoch, and keeps the stacks on which a thread waits. */
+static int close_waits(struct drain *drain, uint32_t epoch, uint64_t until_ns)
+{
+	const struct slicing *slicing = drain->options.slicing;
+	struct wait_place place = {.drain = drain};
+	struct u64_map kept = {0};
+	uint64_t id;
+	int64_t slice = 0;
+	size_t i;
+	int err;
+
+	if (slicing && slicing->slice_ns) {
+		const struct time_slice time =
+			slicing_slice(slicing, &(struct wire_record){.epoch = epoch});
+
+		slice = profile_add_slice(drain->options.profile, &time);
+		if (slice == -E2BIG)
+			slice = 0;
+	}
+	if (slice < 0)
+		return -ENOMEM;
+	place.slice = (uint32_t)slice;
+	err = waits_close_epoch(&drain->waits, epoch, until_ns, drain->expects_end,
+				add_part_of_wait, &place);
+	for (i = 0; !err && waits_needed(&drain->waits, i, &id); i++) {
+		const uint64_t *sample = find_sample(drain, id);
+
+		if (sample)
+			err = u64_map_set(&kept, id, *sample);
+	}
+	if (err) {
+		u64_map_clear(&kept);
+		return err;
+	}
+	u64_map_clear(&drain->kept);
+	drain->kept = kept;
+	return 0;
+}
+
+/* Copies a frame that has only a name: of kernel code that is gone, a state, a waker. */
+static int64_t copy_named(struct drain *drain, const struct profile *from,
+			  const struct frame *frame)
+{
+	int64_t name =
+		profile_add_string(drain->options.profile, profile_string(from, frame->function));
+	const struct code_line line = {.function = (uint32_t)name};
+
+	return name < 0 ? name
+			: profile_add_named_frame(drain->options.profile, frame->kind,
+						  frame->module, &line, 1);
+}
+
+/* Returns a frame's number in the drain's profile, or -ENOMEM. */
+static int64_t copy_frame(struct drain *drain, const struct profile *from, uint32_t number)
+{
+	const struct frame *frame = profile_frame(from, number);
+	struct module module = *profile_module(from, frame->module);
+	int64_t to = frame->module; /* the kernel, or unknown */
+
+	if (frame->address >= PROFILE_NOWHERE)
+		return copy_named(drain, from, frame);
+	if (module.kind == MODULE_FILE) {
+		to = module_of_file(drain, module.file);
+	} else if (module.kind == MODULE_VDSO) {
+		to = drain->numbers.vdso_module;
+	} else if (module.kind == MODULE_RUN_TIME) {
+		module.name = drain->numbers.run_time_name;
+		to = profile_add_module(drain->options.profile, &module);
+	}
+	return to < 0 ? to
+		      : profile_add_frame(drain->options.profile, frame->kind, (uint32_t)to,
+					  frame->address);
+}
+
+/* Copies a sample of another profile, without its time. Returns its number, or -ENOMEM. */
+static int64_t copy_sample(struct drain *drain, const struct profile *from, uint32_t number)
+{
+	struct profile *profile = drain->options.profile;
+	const struct sample *sample = profile_sample(from, number);
+	const uint32_t *old = profile_sample_frames(from, sample);
+	uint32_t frames[2 + WIRE_MAX_FRAMES];
+	struct sample_labels labels = sample->labels;
+	int64_t comm =
+		labels.comm ? profile_add_string(profile, profile_string(from, labels.comm)) : 0;
+	int64_t cgroup = labels.cgroup
+				 ? profile_add_string(profile, profile_string(from, labels.cgroup))
+				 : 0;
+	size_t i;
+
+	if (comm < 0 || cgroup < 0 || sample->nr_frames > ARRAY_SIZE(frames))
+		return -ENOMEM;
+	labels.comm = (uint32_t)comm;
+	labels.cgroup = (uint32_t)cgroup;
+	labels.slice = 0; /* set when time is added */
+	for (i = 0; i < sample->nr_frames; i++) {
+		int64_t to = copy_frame(drain, from, old[i]);
+
+		if (to < 0)
+			return -ENOMEM;
+		frames[i] = (uint32_t)to;
+	}
+	return profile_add_sample(profile, &labels, frames, sample->nr_frames,
+				  sample->nr_kernel_frames, 0);
+}
+
+/* Makes the stacks that are kept anew in the drain's profile. */
+static int copy_kept(struct drain *drain, const struct profile *from, struct u64_map *ret)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	while ((slot = u64_map_next(&drain->kept, &position))) {
+		uint64_t sample = slot->value;
+
+		if (sample != HIDDEN) {
+			const int64_t copy = copy_sample(drain, from, (uint32_t)sample);
+
+			if (copy < 0)
+				return -ENOMEM;
+			sample = (uint64_t)copy | (sample & PLACE_MASK);
+		}
+		if (u64_map_set(ret, slot->key, sample) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int drain_change_profile(struct drain *drain, struct profile *profile)
+{
+	struct profile *from = drain->options.profile;
+	const struct numbers numbers = drain->numbers;
+	struct u64_map kept = {0};
+	size_t slot;
+
+	drain->options.profile = profile;
+	u64_map_clear(&drain->module_of_file); /* looked up anew */
+	if (add_names(drain) < 0 || copy_kept(drain, from, &kept) < 0) {
+		drain->options.profile = from;
+		drain->numbers = numbers;
+		u64_map_clear(&drain->module_of_file);
+		u64_map_clear(&kept);
+		return -ENOMEM;
+	}
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
+		u64_map_clear(&drain->ids[slot]);
+	u64_map_clear(&drain->cgroup_names);
+	u64_map_clear(&drain->places);
+	u64_map_clear(&drain->kept);
+	drain->kept = kept;
+	kernel_code_change_profile(&drain->kernel_code);
+	return 0;
+}
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
 /* Adds the counts whose samples are known and keeps the others. */
-static void add_counts(struct drain *drain)
+static int add_counts(struct drain *drain)
 {
 	size_t kept = 0, i;
+	int err = 0;
 
 	for (i = 0; i < drain->nr_counts; i++) {
 		const struct waiting_count *waiting = &drain->counts[i];
-		const uint64_t *sample =
-			u64_map_find(&drain->ids[waiting->epoch % WIRE_EPOCH_SLOTS], waiting->id);
+		const uint64_t *sample = u64_map_find(
+			&drain->ids[waiting->epoch % WIRE_EPOCH_SLOTS], waiting->key.id);
 
 		if (!sample) {
 			drain->counts[kept++] = *waiting;
 			continue;
 		}
 		drain->totals.counted += waiting->count.count;
+		if (drain->options.waits) {
+			drain->totals.counted_ns +=
+				waiting->count.weight + waiting->count.queued_ns;
+			err |= add_wait(drain, *sample, waiting->key.waker,
+					slice_of(drain, *sample), waiting->count.weight,
+					waiting->count.queued_ns);
+			err |= add_share(drain, *sample, slice_of(drain, *sample),
+					 waiting->count.stands_for_ns,
+					 waiting->count.stands_for_queued_ns,
+					 waiting->count.variance);
+		}
 		if (*sample == HIDDEN)
 			drain->totals.hidden += waiting->count.count;
-		else
-			profile_add_count(drain->options.profile, (uint32_t)*sample,
-					  drain->options.by_weight ? waiting->count.weight
-								   : waiting->count.count);
+		else if (!drain->options.waits)
+			err |= profile_add_value(drain->options.profile, (uint32_t)*sample,
+						 *sample >> VALUE_SHIFT,
+						 drain->options.by_weight ? waiting->count.weight
+									  : waiting->count.count);
 	}
 	drain->nr_counts = kept;
+	return err ? -ENOMEM : 0;
 }
 
 int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
@@ -717,9 +1390,16 @@ int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 	struct horizon horizon = {.until_ns = until_ns, .epoch_over = true, .epoch = epoch};
 	int err = replay(drain, &horizon);
 
-	if (err < 0)
+	if (!err)
+		err = add_counts(drain);
+	if (!err && drain->options.waits)
+		err = close_waits(drain, epoch, until_ns);
+	if (!err && drain->options.waits)
+		err = split_close(&drain->split, add_divided, drain);
+	if (!err)
+		err = kernel_code_name(&drain->kernel_code, drain->options.profile);
+	if (err)
 		return err;
-	add_counts(drain);
 	/* A waiting count will find its record in this epoch's slot at the next close. */
 	if (!drain->nr_counts)
 		u64_map_clear(&drain->ids[epoch % WIRE_EPOCH_SLOTS]);

@@ -9,6 +9,7 @@
  *	drain_ensure_processes()				next: looks up processes that are new
  *	drain_replay()				replays everything up to a given time
  *	drain_add_count()			adds an entry of the count map of an ended epoch
+ *	drain_add_wait(), drain_add_waiting()	off-CPU: ends of waits, and waits that are open at its end
  *	drain_close_epoch()			replays an epoch's records, then adds its counts
  */
 #ifndef STOOK_COLLECT_DRAIN_H
@@ -21,7 +22,10 @@
 #include "base/matcher.h"
 #include "bpf/wire.h"
 #include "collect/epochs.h"
+#include "collect/kernel_code.h"
+#include "collect/split.h"
 #include "collect/unwind/unwinder.h"
+#include "collect/waits.h"
 #include "proc/file_table.h"
 #include "proc/process_table.h"
 #include "proc/runtime_table.h"
@@ -34,19 +38,41 @@ struct drain_probe {
 	uint32_t frame; /* the leaf of all its stacks, or NO_PROBE_FRAME */
 };
 
+/* The innermost kernel frames of a program that runs at a tracepoint: the program and its caller. */
+#define DRAIN_OWN_FRAMES 8
+
+struct drain_own_frames {
+	uint64_t addresses[DRAIN_OWN_FRAMES];
+	size_t nr;
+};
+
+/* Off-CPU: records are of threads that leave their CPU; counts, ends and open waits have the time. */
+struct drain_waits {
+	uint64_t min_ns, max_ns;   /* see struct waits */
+	uint32_t states;	   /* bits by enum wire_state: time in other states is hidden */
+	bool has_wakers, is_whole; /* see struct sampler_waits */
+	uint64_t sample_ns; /* of a record or count in state WIRE_RUNNING, which is a sample */
+	const struct drain_own_frames
+		*own; /* two, left out of stacks: of switches, of wakers; NULL: none */
+};
+
 struct drain_options {
-	unsigned labels;		  /* enum label bits that distinguish samples */
-	const struct matcher *comm;	  /* filter by thread name; NULL: all */
-	int cgroup_root_fd;		  /* for LABEL_CGROUP */
-	bool by_weight;			  /* a sample's value is its weight, not 1 */
+	unsigned labels;	    /* enum label bits that distinguish samples */
+	const struct matcher *comm; /* filter by thread name; NULL: all */
+	int cgroup_root_fd;	    /* for LABEL_CGROUP */
+	bool by_weight;		    /* a sample's value is its weight, not 1 */
+	/* Sampled events, which are values of the profile, in the same order; 0: only the first value. */
+	size_t nr_events;
+	const struct drain_waits *waits;  /* NULL: no off-CPU time */
 	const struct drain_probe *probes; /* by probe number */
 	size_t nr_probes;
 	struct file_table *files;
 	struct runtime_table *runtimes; /* of JIT-compiled code; NULL: one module for all */
 	struct process_table *processes;
 	struct profile *profile;
-	struct unwinder *unwinder;     /* for raw records; NULL: none are expected */
-	const struct slicing *slicing; /* NULL: no time slices */
+	struct unwinder *unwinder;	       /* for raw records; NULL: none are expected */
+	const struct slicing *slicing;	       /* NULL: no time slices */
+	struct kernel_code_names kernel_names; /* .name NULL: kernel code is named later */
 };
 
 struct drain_totals {
@@ -55,7 +81,12 @@ struct drain_totals {
 	uint64_t hidden;      /* samples filtered out by thread name */
 	uint64_t events;      /* sideband events replayed */
 	uint64_t bad_records; /* records with inconsistent lengths */
+	uint64_t unsliced;    /* records in no slice of time: the profile has its maximum */
 	uint64_t first_ns;    /* time of the earliest sample; 0: none yet */
+	/* Off-CPU. shown + hidden = counted + sent + open + cut, of `waits`. */
+	uint64_t shown_ns, hidden_ns, counted_ns;
+	uint64_t
+		undivided_ns; /* of shown and hidden: waits of a thread and place of which none was walked */
 };
 
 struct drain;
@@ -70,8 +101,11 @@ void drain_free(struct drain *drain);
 /* Each returns 0 or -ENOMEM. */
 int drain_add_record(struct drain *drain, const struct wire_record *record, size_t bytes);
 int drain_add_event(struct drain *drain, struct process_event *event, const char *path);
-int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
+int drain_add_count(struct drain *drain, uint32_t epoch, const struct wire_count_key *key,
 		    const struct wire_count *count);
+int drain_add_wait(struct drain *drain, const struct wire_wait *wait);
+int drain_add_waiting(struct drain *drain, uint64_t task, const struct wire_waiting *waiting);
+int drain_add_gone_code(struct drain *drain, const struct gone_code *gone);
 int drain_ensure_processes(struct drain *drain);
 int drain_replay(struct drain *drain, uint64_t until_ns);
 
@@ -88,11 +122,17 @@ int drain_retry(struct drain *drain, bool last);
  */
 int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns);
 
+/* Off-CPU: the next epoch to close is the last one. */
+void drain_expect_end(struct drain *drain);
+
 /*
  * From now on the samples go to another profile, which is empty. options->probes has been filled anew for it. Call it
  * only after drain_close_epoch(). 0 or -ENOMEM: then the profile stays.
  */
 int drain_change_profile(struct drain *drain, struct profile *profile);
+
+/* Marks the files of events that are not replayed yet, and of records that wait for a table. */
+void drain_mark_files(const struct drain *drain);
 
 /* Number of raw records that wait for an unwind table. */
 size_t drain_nr_deferred(const struct drain *drain);
@@ -102,5 +142,7 @@ uint64_t drain_waiting(const struct drain *drain);
 
 /* Totals since the start. */
 const struct drain_totals *drain_totals(const struct drain *drain);
+const struct waits *drain_waits(const struct drain *drain);
+const struct split *drain_split(const struct drain *drain);
 
 #endif

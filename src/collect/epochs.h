@@ -6,19 +6,22 @@
 #ifndef STOOK_COLLECT_EPOCHS_H
 #define STOOK_COLLECT_EPOCHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "bpf/wire.h"
+#include "kernel/aside.h"
 #include "profile/profile.h"
 
 struct epochs_options {
-	uint32_t *epoch; /* the programs' variable: the current epoch's number */
-	int maps_fd;	 /* map of maps, indexed by slot */
+	uint32_t *epoch;    /* the programs' variable: the current epoch's number */
+	uint64_t *began_ns; /* by slot: when its epoch began, for the programs; NULL: not needed */
+	int maps_fd;	    /* map of maps, indexed by slot */
 	int counters_fd; /* per-CPU counters, indexed by slot; values are arrays of 64-bit numbers */
 	size_t counters_bytes;	     /* size for one CPU and slot */
-	int nr_cpus;		     /* possible CPUs: the number of values in a per-CPU map */
+	size_t nr_cpus;		     /* possible CPUs: the number of values in a per-CPU map */
 	const char *map_name, *what; /* name for the kernel; description in messages */
 	uint32_t key_bytes, value_bytes, max_entries;
 };
@@ -26,9 +29,11 @@ struct epochs_options {
 struct epochs {
 	struct epochs_options options;
 	int fds[WIRE_EPOCH_SLOTS]; /* by slot: its current map; -1: none yet */
-	uint64_t *per_cpu;	   /* counters of all CPUs, as read */
-	uint64_t *now;		   /* sum of per_cpu */
-	uint64_t *before;	   /* last sums of all slots, back to back */
+	int fresh_fd; /* while an epoch ends: the map that is being entered; -1: none */
+	struct aside ending;
+	uint64_t *per_cpu; /* counters of all CPUs, as read */
+	uint64_t *now;	   /* sum of per_cpu */
+	uint64_t *before;  /* last sums of all slots, back to back */
 };
 
 /*
@@ -51,6 +56,15 @@ uint32_t epochs_number(const struct epochs *epochs);
 int epochs_turn(struct epochs *epochs, uint64_t *ret_ended_ns, struct error *error);
 
 /*
+ * Its steps, for several epochs that end at the same time: all begin the next one; each begins to end its last; other
+ * work during the grace period, until epochs_has_ended(); each ends.
+ */
+uint64_t epochs_begin_next(struct epochs *epochs);
+int epochs_begin_ending(struct epochs *epochs, struct error *error);
+bool epochs_has_ended(struct epochs *epochs);
+int epochs_end_last(struct epochs *epochs, struct error *error);
+
+/*
  * Reads the counters of the last ended epoch, summed over the CPUs. Returns 0 or a negative errno.
  */
 int epochs_read_counters(struct epochs *epochs, void *ret_counters);
@@ -66,6 +80,10 @@ int epochs_read_progress(const struct epochs *epochs, void *ret_counters);
 int epochs_read_map(const struct epochs *epochs,
 		    int (*add)(void *context, const void *key, const void *value), void *context);
 
+/* Likewise for any hash map. */
+int epochs_read_hash(int fd, size_t key_bytes, size_t value_bytes,
+		     int (*add)(void *context, const void *key, const void *value), void *context);
+
 /* Returns the kernel memory of all maps. */
 uint64_t epochs_map_bytes(const struct epochs *epochs);
 
@@ -74,18 +92,31 @@ uint64_t epochs_map_bytes(const struct epochs *epochs);
  * their epoch, so each epoch belongs to one cell: it is ended when the cell ends, or as soon after
  * as user space runs (milliseconds); samples in between are attributed to the earlier cell. Pure
  * arithmetic: the session passes the time in.
+ *
+ * Cells count CLOCK_MONOTONIC, so a suspend does not fill any. Slices have the time of day: the slices after a suspend
+ * are later by its length, and a cell with a suspend in it becomes two slices. A clock that is set does not matter.
  */
 struct slicing {
 	uint64_t slice_ns;   /* 0: no slices */
 	uint64_t started_ns; /* CLOCK_MONOTONIC, as all times except those in struct time_slice */
 	uint64_t day_ns;     /* the same moment in CLOCK_REALTIME */
-	uint64_t cells[WIRE_EPOCH_SLOTS]; /* by epoch slot: the epoch's cell */
+	uint64_t slept_ns;   /* suspends before the start */
+	uint64_t asleep_ns;  /* suspends since the start, as known to the latest epoch */
+	struct slicing_epoch {
+		uint64_t cell, asleep_ns;
+	} epochs[WIRE_EPOCH_SLOTS]; /* by epoch slot */
 };
 
-void slicing_start(struct slicing *slicing, uint64_t slice_ns, uint64_t now_ns, uint64_t day_ns);
+/* asleep_ns: clock_asleep_ns(), at the same moment as the other times. */
+void slicing_start(struct slicing *slicing, uint64_t slice_ns, uint64_t now_ns, uint64_t day_ns,
+		   uint64_t asleep_ns);
 
 /* Assigns this epoch to the cell of now_ns. */
-void slicing_begin_epoch(struct slicing *slicing, uint32_t epoch, uint64_t now_ns);
+void slicing_begin_epoch(struct slicing *slicing, uint32_t epoch, uint64_t now_ns,
+			 uint64_t asleep_ns);
+
+/* True if the latest epoch should end because the machine was suspended since its beginning. */
+bool slicing_has_slept(const struct slicing *slicing, uint64_t asleep_ns);
 
 /* Returns when the cell of this epoch ends; UINT64_MAX: never. */
 uint64_t slicing_end_ns(const struct slicing *slicing, uint32_t epoch);

@@ -1,7 +1,7 @@
 /*
- * Loads the sampler: one BPF object, of which either the sampling program is loaded or the programs
- * of probes, with rodata and map sizes set between open and load. Its epochs are ended and read by
- * collect/epochs.
+ * Loads the sampler: one BPF object, of which the sampling program is loaded, or the programs of
+ * probes, or those of off-CPU time, with rodata and map sizes set between open and load. Its epochs
+ * are ended and read by collect/epochs.
  *
  * Opens the sampling events: one per CPU; their throttle records go to the sideband's ring of the
  * same CPU. The sampling rate also decides the size of the buffers.
@@ -12,8 +12,11 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -23,12 +26,15 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "bpf/wire.h"
 #include "collect/epochs.h"
+#include "kernel/cpus.h"
 #include "kernel/follow.h"
 #include "kernel/load.h"
 #include "kernel/perf_open.h"
 #include "probe/attach/probe_object.h"
+#include "probe/find/kernel_functions.h"
 #include "proc/process_info.h"
 #include "skel/sampler.skel.h"
 
@@ -41,7 +47,11 @@ struct sampler {
 	struct epochs epochs;
 	volatile uint64_t *thinning; /* by probe, mapped from the kernel; NULL: not used */
 	size_t thinning_bytes;
-	int nr_cpus;
+	struct cpus possible;
+	/* By CPU number: steps of going offline and coming back, mapped from the kernel; the ones that were noticed. */
+	const volatile uint64_t *cpu_steps;
+	uint64_t *noticed_steps;
+	const volatile struct wire_cost *wait_costs; /* by CPU number, mapped; NULL: no budget */
 };
 
 /* Size of a task's kernel stack on both architectures, unless a page is larger. */
@@ -74,15 +84,142 @@ static int task_registers_at(uint32_t *ret)
 	return *ret ? 0 : -ENOENT;
 }
 
-static bool has_weights(const struct sampler_config *config)
+/*
+ * Finds out if sched_switch has the state of the thread that leaves as an argument (Linux 5.18): the
+ * last of four. (In release candidates of 5.18 it was the second; on any shape that is not known,
+ * the programs would misread pointers, and are not loaded.)
+ */
+static int switch_has_state(uint32_t *ret, struct error *error)
 {
-	return config->weights || config->may_thin;
+	struct btf *types = btf__load_vmlinux_btf();
+	int32_t id =
+		types ? btf__find_by_name_kind(types, "btf_trace_sched_switch", BTF_KIND_TYPEDEF)
+		      : -1;
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+	const struct btf_param *parameters;
+	int nr = 0, last = 0;
+
+	while (type && (btf_is_typedef(type) || btf_is_ptr(type)))
+		type = btf__type_by_id(types, type->type);
+	if (type && btf_is_func_proto(type)) {
+		nr = btf_vlen(type);
+		parameters = btf_params(type);
+		last = (int)btf__resolve_type(types, parameters[nr - 1].type);
+		/* The first parameter is the tracepoint's own data. */
+		*ret = nr == 5 && last >= 0 && btf_is_int(btf__type_by_id(types, (uint32_t)last));
+	}
+	btf__free(types);
+	if (nr == 4 || (nr == 5 && *ret))
+		return 0;
+	return error_set(error, -EOPNOTSUPP,
+			 "off-CPU time: this kernel's sched_switch tracepoint is not known");
 }
 
-/* Returns the size of a value in a count map. */
+/*
+ * True for the code that the kernel enters at an interrupt and leaves it by, which is in the kernel stacks of
+ * interrupts: of x86 since 5.8, and with FRED; of arm64 before and after 5.13.
+ */
+static bool is_interrupt_entry(const struct kernel_function *function)
+{
+	static const char *const names[] = {
+		"asm_common_interrupt",
+		"asm_spurious_interrupt",
+		"fred_extint",
+		"el0_irq",
+		"el1_irq",
+		"el0_irq_compat",
+		"el1h_64_irq",
+		"el1h_64_fiq",
+		"el0t_64_irq",
+		"el0t_64_fiq",
+		"el0t_32_irq",
+		"el0t_32_fiq",
+	};
+	size_t i;
+
+	if (function->module[0] || !function->address)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(function->name, names[i]))
+			return true;
+	return text_starts_with(function->name, "asm_sysvec_");
+}
+
+/* Finds the ranges of this code; functions that follow one another are one range. */
+static int find_interrupt_entries(struct sampler_bpf *bpf, struct error *error)
+{
+	struct wire_code_range *entries = (struct wire_code_range *)bpf->rodata->interrupt_entries;
+	struct kernel_functions kernel = {0};
+	int err = kernel_functions_read(&kernel, -1, error);
+	size_t nr = 0, i;
+	bool follows = false;
+
+	for (i = 0; !err && i + 1 < kernel.nr; i++) {
+		const struct kernel_function *function = &kernel.functions[i];
+
+		if (!is_interrupt_entry(function)) {
+			follows &= function->address == function[1].address;
+			continue;
+		}
+		if (!follows && nr == WIRE_INTERRUPT_ENTRIES)
+			break;
+		if (!follows)
+			entries[nr++].start = function->address;
+		entries[nr - 1].bytes = function[1].address - entries[nr - 1].start;
+		follows = true;
+	}
+	kernel_functions_clear(&kernel);
+	if (err || nr)
+		return err;
+	(void)error_set(error, -EPERM,
+			"wakers: /proc/kallsyms hides the addresses of the code of interrupts");
+	error_hint(error, "sysctl kernel.kptr_restrict=1");
+	return -EPERM;
+}
+
+static bool has_wakers(const struct sampler_config *config)
+{
+	return config->waits && config->waits->has_wakers;
+}
+
+static bool has_weights(const struct sampler_config *config)
+{
+	return config->weights || config->may_thin || config->by_period;
+}
+
+/* Software events need no counters, of which a CPU has few. */
+static void configure_events(struct sampler_bpf *bpf, const struct sampler_config *config)
+{
+	size_t i;
+
+	for (i = 0; i < config->nr_events; i++) {
+		const struct sampled_event *sampled = &config->events[i];
+
+		if (sampled->event.attr.type != PERF_TYPE_SOFTWARE)
+			bpf->rodata->may_rotate = true;
+		if (sampled->rate.frequency && !event_is_clock(&sampled->event))
+			bpf->rodata->varying |= 1U << i;
+	}
+}
+
+static bool has_wait_budget(const struct sampler_config *config)
+{
+	return config->waits && config->waits->budget_share > 0;
+}
+
+/* Returns the size of a key in a count map; of a value. */
+static uint32_t key_bytes(const struct sampler_config *config)
+{
+	return has_wakers(config) ? sizeof(struct wire_count_key) : sizeof(uint64_t);
+}
+
 static uint32_t count_bytes(const struct sampler_config *config)
 {
-	return has_weights(config) ? sizeof(struct wire_count) : sizeof(uint64_t);
+	if (has_wait_budget(config))
+		return sizeof(struct wire_count);
+	if (config->waits)
+		return offsetof(struct wire_count, stands_for_ns);
+	return has_weights(config) ? offsetof(struct wire_count, queued_ns) : sizeof(uint64_t);
 }
 
 /*
@@ -93,7 +230,7 @@ static uint32_t count_bytes(const struct sampler_config *config)
 #define RAW_BYTES_OF_ALL   (256ULL << 20)
 #define RAW_BYTES_AT_LEAST (4ULL << 20)
 
-static uint64_t max_raw_bytes(uint64_t nr_cpus)
+static uint64_t max_raw_bytes(size_t nr_cpus)
 {
 	uint64_t share = RAW_BYTES_OF_ALL / nr_cpus;
 
@@ -102,8 +239,57 @@ static uint64_t max_raw_bytes(uint64_t nr_cpus)
 	return share > RAW_BYTES_AT_LEAST ? share : RAW_BYTES_AT_LEAST;
 }
 
+static uint32_t waiting_bytes(const struct sampler_waits *waits)
+{
+	return waits->budget_share > 0 ? sizeof(struct wire_followed) : sizeof(struct wire_waiting);
+}
+
+/* Threads that are off their CPU: room for four times as many as there are now. */
+#define MIN_THREADS 16384
+#define MAX_THREADS 1048576
+
+static void configure_waits(struct sampler_bpf *bpf, const struct sampler_waits *waits,
+			    uint32_t spare_slot, uint32_t nr_cpus)
+{
+	uint64_t nr = 4 * process_nr_threads();
+
+	(void)bpf_program__set_autoload(bpf->progs.switched, waits != NULL);
+	(void)bpf_program__set_autoload(bpf->progs.woken, waits != NULL);
+	(void)bpf_program__set_autoload(bpf->progs.find_waiting, waits != NULL);
+	(void)bpf_program__set_autoload(bpf->progs.waking, waits && waits->has_wakers);
+	if (!waits)
+		return;
+	bpf->rodata->never_raw = true;
+	bpf->rodata->min_wait_ns = waits->min_ns;
+	bpf->rodata->max_wait_ns = waits->max_ns ? waits->max_ns : UINT64_MAX;
+	bpf->rodata->wanted_states = waits->states;
+	bpf->rodata->has_budget = waits->budget_share > 0;
+	bpf->rodata->only_io_waits = waits->only_io;
+	bpf->rodata->spare_slot = spare_slot;
+	nr = nr < MIN_THREADS ? MIN_THREADS : nr < MAX_THREADS ? nr : MAX_THREADS;
+	(void)bpf_map__set_max_entries(bpf->maps.waiting_threads, (uint32_t)nr);
+	(void)bpf_map__set_max_entries(bpf->maps.wait_costs, nr_cpus);
+	(void)bpf_map__set_value_size(bpf->maps.waiting_threads, waiting_bytes(waits));
+}
+
+/*
+ * All of these are arrays, which programs read, and in which they store the last use of a table: even programs that run
+ * in NMIs may share them.
+ */
+static int share_tables(struct sampler_bpf *bpf, const struct sampler *other, struct error *error)
+{
+	struct unwind_pool_fds fds;
+
+	sampler_pool_fds(other, &fds);
+	if (bpf_map__reuse_fd(bpf->maps.unwind_processes, fds.processes) < 0 ||
+	    bpf_map__reuse_fd(bpf->maps.unwind_tables, fds.tables) < 0 ||
+	    bpf_map__reuse_fd(bpf->maps.pool, fds.chunks) < 0)
+		return error_set_errno(error, "cannot share the unwind tables");
+	return 0;
+}
+
 static void configure(struct sampler_bpf *bpf, const struct sampler_config *config,
-		      uint32_t nr_cpus, bool has_exchange)
+		      const struct cpus *possible, bool has_exchange)
 {
 	struct bpf_map *const walk_maps[] = {bpf->maps.unwind_processes, bpf->maps.unwind_tables,
 					     bpf->maps.pool};
@@ -111,6 +297,7 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	size_t i;
 
 	bpf->rodata->include_idle = config->include_idle;
+	bpf->rodata->sample_state = config->has_states ? WIRE_RUNNING : 0;
 	bpf->rodata->by_tid = config->by_tid;
 	bpf->rodata->by_cpu = config->by_cpu;
 	bpf->rodata->by_cgroup = config->by_cgroup;
@@ -118,13 +305,14 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->max_kernel_frames = config->max_kernel_frames;
 	bpf->rodata->max_walk_frames = config->max_walk_frames;
 	bpf->rodata->by_tables = config->max_walk_frames > 0;
-	bpf->rodata->max_raw_bytes = max_raw_bytes(nr_cpus);
+	bpf->rodata->max_raw_bytes = max_raw_bytes(possible->nr);
 	if (getrandom(&bpf->rodata->hash_seed, sizeof(bpf->rodata->hash_seed), GRND_NONBLOCK) < 0)
 		bpf->rodata->hash_seed = clock_now_ns(); /* early boot: no random numbers yet */
 	follow_configure(&FOLLOW_PARTS(bpf), &config->tasks);
 	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
 	bpf->rodata->by_weight = has_weights(config);
 	bpf->rodata->has_values = config->weights != NULL;
+	configure_events(bpf, config);
 	bpf->rodata->may_thin = config->may_thin;
 	if (config->may_thin)
 		(void)bpf_map__set_max_entries(bpf->maps.thinning,
@@ -133,16 +321,22 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	if (config->weights)
 		(void)bpf_map__set_max_entries(bpf->maps.weights,
 					       (uint32_t)config->probes->nr_probes);
+	(void)bpf_map__set_key_size(bpf_map__inner_map(bpf->maps.counts_by_slot),
+				    key_bytes(config));
 	(void)bpf_map__set_value_size(bpf_map__inner_map(bpf->maps.counts_by_slot),
 				      count_bytes(config));
 	bpf->rodata->scratch_slots = config->probes ? PROBE_SCRATCH_SLOTS : 1;
 	bpf->rodata->claims_are_atomic = config->probes && has_exchange;
-	nr_slots = nr_cpus * bpf->rodata->scratch_slots;
-	(void)bpf_map__set_max_entries(bpf->maps.scratch_space, nr_slots);
+	nr_slots = possible->end * bpf->rodata->scratch_slots;
+	(void)bpf_map__set_max_entries(bpf->maps.scratch_space, nr_slots + (config->waits != NULL));
+	(void)bpf_map__set_max_entries(bpf->maps.cpu_steps, possible->end);
+	bpf->rodata->nr_process_sets = unwind_pool_nr_sets(config->max_table_bytes);
+	(void)bpf_map__set_max_entries(bpf->maps.unwind_processes, bpf->rodata->nr_process_sets);
 	/* Without a walk by unwind tables, its maps get the minimum size. */
 	(void)bpf_map__set_max_entries(bpf->maps.walkers, bpf->rodata->by_tables ? nr_slots : 1);
 	for (i = 0; i < ARRAY_SIZE(walk_maps) && !bpf->rodata->by_tables; i++)
 		(void)bpf_map__set_max_entries(walk_maps[i], 1);
+	configure_waits(bpf, config->waits, nr_slots, possible->end);
 }
 
 /*
@@ -159,20 +353,39 @@ static bool are_entries(const struct probe_list *list)
 	return true;
 }
 
+static struct bpf_program **sample_program(const struct sampler *sampler, size_t event)
+{
+	struct bpf_program **programs[] = {
+#define X(name, number) [number] = &sampler->bpf->progs.name,
+		WIRE_EVENTS(X)
+#undef X
+	};
+
+	return programs[event];
+}
+
 static int configure_and_load(struct sampler *sampler, const struct sampler_config *config,
 			      struct load_types *types, struct error *error)
 {
 	const struct probe_object_options options = {config->probes, config->features,
-						     &config->tasks, (uint32_t)sampler->nr_cpus};
+						     &config->tasks, sampler->possible.end};
+	size_t i;
 	int err = 0;
 
-	configure(sampler->bpf, config, (uint32_t)sampler->nr_cpus, types->has_exchange);
-	if (config->max_walk_frames)
+	configure(sampler->bpf, config, &sampler->possible, types->has_exchange);
+	if (config->tables_of)
+		err = share_tables(sampler->bpf, config->tables_of, error);
+	if (!err && config->waits)
+		err = switch_has_state((uint32_t *)&sampler->bpf->rodata->has_prev_state, error);
+	if (!err && has_wakers(config))
+		err = find_interrupt_entries(sampler->bpf, error);
+	if (!err && (config->max_walk_frames || has_wait_budget(config)))
 		err = task_registers_at((uint32_t *)&sampler->bpf->rodata->task_registers_at);
-	/* Load either the sampling program or the probe programs. */
+	/* Load the sampling program, the probe programs, or those of off-CPU time. */
 	sampler->probes = PROBE_OBJECT(sampler->bpf, stack);
+	for (i = 0; i < WIRE_MAX_EVENTS; i++)
+		(void)bpf_program__set_autoload(*sample_program(sampler, i), i < config->nr_events);
 	if (!err && config->probes) {
-		(void)bpf_program__set_autoload(sampler->bpf->progs.sample, false);
 		sampler->bpf->rodata->hits_are_entries = are_entries(config->probes);
 		return probe_object_load(&sampler->probes, sampler->bpf->skeleton, &options, types,
 					 error);
@@ -183,6 +396,13 @@ static int configure_and_load(struct sampler *sampler, const struct sampler_conf
 	return err ? load_explain(err, error) : 0;
 }
 
+static size_t whole_pages(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
 /*
  * Maps the thinning factors. Writing them then needs no bpf() call, during which the CPU would miss
  * hits.
@@ -190,14 +410,13 @@ static int configure_and_load(struct sampler *sampler, const struct sampler_conf
 static int map_thinning(struct sampler *sampler, const struct sampler_config *config,
 			struct error *error)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t bytes = config->may_thin ? config->probes->nr_probes * sizeof(uint64_t) : 0;
+	size_t bytes =
+		config->may_thin ? whole_pages(config->probes->nr_probes * sizeof(uint64_t)) : 0;
 	void *memory;
 	uint32_t i;
 
 	if (!bytes)
 		return 0;
-	bytes = (bytes + page - 1) / page * page;
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 		      bpf_map__fd(sampler->bpf->maps.thinning), 0);
 	if (memory == MAP_FAILED)
@@ -209,6 +428,43 @@ static int map_thinning(struct sampler *sampler, const struct sampler_config *co
 	return 0;
 }
 
+static int map_wait_costs(struct sampler *sampler, const struct sampler_config *config,
+			  struct error *error)
+{
+	size_t bytes = whole_pages(sampler->possible.end * sizeof(*sampler->wait_costs));
+	void *memory;
+
+	if (!has_wait_budget(config))
+		return 0;
+	memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED,
+		      bpf_map__fd(sampler->bpf->maps.wait_costs), 0);
+	if (memory == MAP_FAILED)
+		return error_set_errno(error, "cannot map the cost of following switches");
+	sampler->wait_costs = memory;
+	return 0;
+}
+
+/* From now on CPUs that go or come are noticed. */
+static int watch_cpus(struct sampler *sampler, struct error *error)
+{
+	const uint32_t nr = sampler->possible.end;
+	struct sampler_bpf *bpf = sampler->bpf;
+	void *memory;
+
+	sampler->noticed_steps = calloc(nr, sizeof(*sampler->noticed_steps));
+	if (!sampler->noticed_steps)
+		return error_no_memory(error, "");
+	memory = mmap(NULL, whole_pages(nr * sizeof(uint64_t)), PROT_READ, MAP_SHARED,
+		      bpf_map__fd(bpf->maps.cpu_steps), 0);
+	if (memory == MAP_FAILED)
+		return error_set_errno(error, "cannot map the states of CPUs");
+	sampler->cpu_steps = memory;
+	bpf->links.note_cpu_step = bpf_program__attach(bpf->progs.note_cpu_step);
+	return bpf->links.note_cpu_step
+		       ? 0
+		       : error_set_errno(error, "cannot attach to the CPU hotplug tracepoint");
+}
+
 static int load(struct sampler *sampler, const struct sampler_config *config, struct error *error)
 {
 	const __typeof__(sampler->bpf->maps) *maps;
@@ -218,9 +474,9 @@ static int load(struct sampler *sampler, const struct sampler_config *config, st
 	uint32_t i;
 	int err;
 
-	sampler->nr_cpus = load_nr_cpus(error);
-	if (sampler->nr_cpus < 0)
-		return sampler->nr_cpus;
+	err = cpus_read(&sampler->possible, "possible", error);
+	if (err)
+		return err;
 	load_types_open(&types, &options);
 	sampler->bpf = sampler_bpf__open_opts(&options);
 	err = sampler->bpf ? configure_and_load(sampler, config, &types, error)
@@ -231,19 +487,24 @@ static int load(struct sampler *sampler, const struct sampler_config *config, st
 	maps = &sampler->bpf->maps;
 	epochs = (struct epochs_options){
 		.epoch = (uint32_t *)&sampler->bpf->bss->epoch,
+		.began_ns = config->waits ? (uint64_t *)sampler->bpf->bss->began_ns : NULL,
 		.maps_fd = bpf_map__fd(maps->counts_by_slot),
 		.counters_fd = bpf_map__fd(maps->counters_by_slot),
 		.counters_bytes = sizeof(struct wire_counters),
-		.nr_cpus = sampler->nr_cpus,
+		.nr_cpus = sampler->possible.nr,
 		.map_name = "stook_counts",
 		.what = "count map",
-		.key_bytes = sizeof(uint64_t),
+		.key_bytes = key_bytes(config),
 		.value_bytes = count_bytes(config),
 		.max_entries = (uint32_t)config->max_counts,
 	};
 	err = epochs_open(&sampler->epochs, &epochs, error);
 	if (!err)
 		err = map_thinning(sampler, config, error);
+	if (!err)
+		err = map_wait_costs(sampler, config, error);
+	if (!err)
+		err = watch_cpus(sampler, error);
 	if (err)
 		return err;
 	for (i = 0; config->weights && i < config->probes->nr_probes; i++)
@@ -274,15 +535,23 @@ void sampler_free(struct sampler *sampler)
 		return;
 	if (sampler->thinning)
 		(void)munmap((void *)sampler->thinning, sampler->thinning_bytes);
+	if (sampler->cpu_steps)
+		(void)munmap((void *)sampler->cpu_steps,
+			     whole_pages(sampler->possible.end * sizeof(uint64_t)));
+	if (sampler->wait_costs)
+		(void)munmap((void *)sampler->wait_costs,
+			     whole_pages(sampler->possible.end * sizeof(*sampler->wait_costs)));
+	free(sampler->noticed_steps);
+	cpus_clear(&sampler->possible);
 	epochs_close(&sampler->epochs);
 	probe_object_close(&sampler->probes);
 	sampler_bpf__destroy(sampler->bpf);
 	free(sampler);
 }
 
-int sampler_program_fd(const struct sampler *sampler)
+int sampler_program_fd(const struct sampler *sampler, size_t event)
 {
-	return bpf_program__fd(sampler->bpf->progs.sample);
+	return bpf_program__fd(*sample_program(sampler, event));
 }
 
 const struct probe_programs *sampler_programs(const struct sampler *sampler)
@@ -312,6 +581,19 @@ void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret
 	ret->chunks = bpf_map__fd(sampler->bpf->maps.pool);
 }
 
+bool sampler_next_changed_cpu(const struct sampler *sampler, uint32_t *cpu)
+{
+	for (; *cpu < sampler->possible.end; ++*cpu) {
+		const uint64_t steps = sampler->cpu_steps[*cpu];
+
+		if (steps == sampler->noticed_steps[*cpu])
+			continue;
+		sampler->noticed_steps[*cpu] = steps;
+		return true;
+	}
+	return false;
+}
+
 int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks, struct error *error)
 {
 	return follow_want_all(&FOLLOW_PARTS(sampler->bpf), tasks, error);
@@ -327,71 +609,172 @@ void sampler_expect_raw(struct sampler *sampler, bool is_expected)
 	sampler->bpf->bss->raw_is_expected = is_expected;
 }
 
-void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret)
+/* --- off-CPU ---------------------------------------------------------------------------------- */
+
+/* Runs the iterator over tasks to its end. */
+static int find_waiting(const struct sampler *sampler, struct error *error)
+{
+	struct bpf_link *link = bpf_program__attach_iter(sampler->bpf->progs.find_waiting, NULL);
+	cleanup_fd int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	char none[64];
+	ssize_t nr;
+
+	if (fd < 0) {
+		(void)error_set_errno(error, "cannot iterate over the threads");
+		(void)bpf_link__destroy(link);
+		return error->code;
+	}
+	do
+		nr = read(fd, none, sizeof(none));
+	while (nr > 0 || (nr < 0 && (errno == EAGAIN || errno == EINTR)));
+	if (nr < 0)
+		(void)error_set_errno(error, "cannot iterate over the threads");
+	(void)bpf_link__destroy(link);
+	return nr < 0 ? error->code : 0;
+}
+
+int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error *error)
+{
+	struct sampler_bpf *bpf = sampler->bpf;
+
+	bpf->bss->run_began_ns = start_ns;
+	bpf->bss->began_ns[bpf->bss->epoch % WIRE_EPOCH_SLOTS] = start_ns;
+	if (bpf_program__autoload(bpf->progs.waking))
+		bpf->links.waking = bpf_program__attach(bpf->progs.waking);
+	if (bpf->links.waking || !bpf_program__autoload(bpf->progs.waking))
+		bpf->links.woken = bpf_program__attach(bpf->progs.woken);
+	if (bpf->links.woken)
+		bpf->links.switched = bpf_program__attach(bpf->progs.switched);
+	if (!bpf->links.switched)
+		return error_set_errno(error, "cannot attach to the scheduler's tracepoints");
+	return find_waiting(sampler, error);
+}
+
+void sampler_stop_waits(struct sampler *sampler)
+{
+	(void)bpf_link__destroy(sampler->bpf->links.switched);
+	(void)bpf_link__destroy(sampler->bpf->links.woken);
+	(void)bpf_link__destroy(sampler->bpf->links.waking);
+	sampler->bpf->links.switched = sampler->bpf->links.woken = NULL;
+	sampler->bpf->links.waking = NULL;
+}
+
+struct waiting_reader {
+	uint32_t epoch;
+	int (*add)(void *context, uint64_t task, const struct wire_waiting *waiting);
+	void *context;
+};
+
+static int take_waiting(void *context, const void *key, const void *value)
+{
+	const struct waiting_reader *reader = context;
+	struct wire_waiting waiting;
+	uint64_t task;
+
+	memcpy(&task, key, sizeof(task));
+	memcpy(&waiting, value, sizeof(waiting));
+	/* An entry that is just being written belongs to the epoch that has begun. */
+	if (!waiting.since_ns || waiting.check != wire_waiting_check(&waiting) ||
+	    (int32_t)(waiting.epoch - reader->epoch) > 0)
+		return 0;
+	return reader->add(reader->context, task, &waiting);
+}
+
+int sampler_read_waiting(const struct sampler *sampler, uint32_t epoch,
+			 int (*add)(void *context, uint64_t task,
+				    const struct wire_waiting *waiting),
+			 void *context)
+{
+	struct waiting_reader reader = {epoch, add, context};
+
+	const struct bpf_map *map = sampler->bpf->maps.waiting_threads;
+
+	return epochs_read_hash(bpf_map__fd(map), sizeof(uint64_t), bpf_map__value_size(map),
+				take_waiting, &reader);
+}
+
+const volatile struct wire_cost *sampler_wait_costs(const struct sampler *sampler, size_t *ret_nr)
+{
+	*ret_nr = sampler->possible.end;
+	return sampler->wait_costs;
+}
+
+void sampler_walk_each(const struct sampler *sampler, uint64_t each_ns)
+{
+	sampler->bpf->bss->walk_each_ns = each_ns;
+}
+
+uint64_t sampler_epoch_began_ns(const struct sampler *sampler)
+{
+	return sampler->bpf->bss->began_ns[sampler->bpf->bss->epoch % WIRE_EPOCH_SLOTS];
+}
+
+/* --- cost ------------------------------------------------------------------------------------- */
+
+static void add_runs(const struct bpf_program *program, struct sampler_cost *sum)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t info_bytes = sizeof(info);
-	const struct bpf_map *map;
 
-	*ret = (struct sampler_cost){
-		.nr_not_followed = sampler->bpf->bss->nr_not_followed,
-		.nr_unweighed = sampler->bpf->bss->nr_unweighed,
-	};
-	if (bpf_obj_get_info_by_fd(sampler_program_fd(sampler), &info, &info_bytes) == 0) {
-		ret->runs = info.run_cnt;
-		ret->run_ns = info.run_time_ns;
-	}
+	if (bpf_program__fd(program) < 0 ||
+	    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &info_bytes) < 0)
+		return;
+	sum->runs += info.run_cnt;
+	sum->run_ns += info.run_time_ns;
+}
+
+void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum)
+{
+	const struct bpf_map *map;
+	size_t i;
+
+	sum->nr_not_followed += sampler->bpf->bss->nr_not_followed;
+	sum->nr_unweighed += sampler->bpf->bss->nr_unweighed;
+	add_runs(sampler->bpf->progs.switched, sum);
+	add_runs(sampler->bpf->progs.waking, sum);
+	for (i = 0; i < WIRE_MAX_EVENTS; i++)
+		add_runs(*sample_program(sampler, i), sum);
 	bpf_object__for_each_map(map, sampler->bpf->obj)
 	{
-		ret->map_bytes += process_own_fd_memory(bpf_map__fd(map));
+		sum->map_bytes += process_own_fd_memory(bpf_map__fd(map));
 	}
-	ret->map_bytes += epochs_map_bytes(&sampler->epochs);
+	sum->map_bytes += epochs_map_bytes(&sampler->epochs);
 }
 
 /* --- the events ------------------------------------------------------------------------------- */
 
+struct sampled_cpu {
+	uint32_t cpu;
+	int fd;			      /* -1: offline, or not to be watched */
+	bool was_away;		      /* offline at times */
+	uint64_t id;		      /* of its event in throttle records */
+	struct sampling_reading gone; /* its events that went with it */
+};
+
 struct sampling {
-	int *fds;
-	size_t nr;
+	struct sampling_options options;
+	bool is_started;
+	struct sampled_cpu *cpus;
+	size_t nr, cap;
 };
 
 static struct perf_event_attr attributes(const struct event *event,
 					 const struct sampling_rate *rate)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = event->type,
-		.config = event->config,
-		.bp_type = event->access,
-		.bp_addr = event->address,
-		.bp_len = event->bytes,
-		.disabled = 1,
-		.exclude_user = event->exclude_user,
-		.exclude_kernel = event->exclude_kernel,
-		.exclude_idle = event->exclude_idle,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		/* For the throttle records: same layout as the sideband, whose ring they share. */
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
+	struct perf_event_attr attr = event->attr;
 
-	if (rate->frequency) {
-		attr.freq = 1;
-		attr.sample_freq = rate->frequency;
-	} else {
-		attr.sample_period = rate->period;
-	}
+	attr.disabled = 1;
+	/*
+	 * No sample_type: the kernel would collect that for each sample, before the program
+	 * runs, which needs none of it.
+	 */
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	/* The same as the sideband's, whose ring throttle records go to. */
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	attr.freq = rate->frequency != 0;
+	attr.sample_period = rate->frequency ? rate->frequency : rate->period;
 	return attr;
-}
-
-bool sampling_is_supported(const struct event *event, uint32_t cpu)
-{
-	struct perf_event_attr attr = attributes(event, &(struct sampling_rate){.period = 1000000});
-	cleanup_fd int fd = perf_open(&attr, cpu);
-
-	return fd >= 0 || (errno != ENOENT && errno != EOPNOTSUPP && errno != ENODEV);
 }
 
 /*
@@ -418,67 +801,154 @@ static int explain_breakpoint(int code, const struct event *event, struct error 
 	return code;
 }
 
-static int explain_open(const struct event *event, const struct sampling_rate *rate, uint32_t cpu,
-			struct error *error)
+static int open_trial(const struct event *event, uint32_t cpu, bool samples)
 {
-	bool is_hardware = event->type != PERF_TYPE_SOFTWARE;
-	int code = -errno;
+	const struct sampling_rate rate = {.period = samples ? 1000000 : 0};
+	struct perf_event_attr attr = attributes(event, &rate);
+	cleanup_fd int fd = perf_open(&attr, cpu);
 
-	if (event->type == PERF_TYPE_BREAKPOINT && code != -EACCES && code != -EPERM)
+	return fd < 0 ? -errno : 0;
+}
+
+/* Hints at the part of a request that this machine lacks. */
+static void hint_missing(const struct event *event, uint32_t cpu, struct error *error)
+{
+	struct event imprecise = *event;
+	char counted[160];
+
+	imprecise.attr.precise_ip = 0;
+	perf_list_hardware(counted, sizeof(counted));
+	if (event->attr.precise_ip && open_trial(&imprecise, cpu, true) == 0)
+		error_hint(error, "the CPU has it without modifier p");
+	else if (open_trial(event, cpu, false) == 0)
+		error_hint(error,
+			   "it can only be counted: its counter does not interrupt; -e cpu-clock "
+			   "samples time");
+	else if (*counted)
+		error_hint(error, "this machine has %s; 'stook list' shows all events", counted);
+	else
+		error_hint(error,
+			   "this machine exposes no hardware counters (a virtual machine?); it has "
+			   "cpu-clock, task-clock, page-faults, context-switches and others: "
+			   "'stook list'");
+}
+
+static int explain_invalid(const struct event *event, const struct sampling_rate *rate,
+			   struct error *error)
+{
+	const uint64_t most = process_sysctl("kernel/perf_event_max_sample_rate", UINT64_MAX);
+
+	if (rate->frequency > most) {
+		(void)error_set(error, -EINVAL,
+				"the kernel refuses to sample '%s' at %" PRIu64
+				" Hz: the highest frequency is %" PRIu64,
+				event->name, rate->frequency, most);
+		error_hint(error, "sysctl kernel.perf_event_max_sample_rate; the kernel lowers it "
+				  "if samples take too long");
+		return -EINVAL;
+	}
+	(void)error_set(error, -EINVAL, "the kernel refuses to sample '%s': %s", event->name,
+			strerror(EINVAL));
+	error_hint(error, "the CPU does not know this code or these modifiers, or not with this "
+			  "rate; some PMUs only count, at any rate");
+	return -EINVAL;
+}
+
+static int explain_open(const struct event *event, const struct sampling_rate *rate, uint32_t cpu,
+			int code, struct error *error)
+{
+	errno = -code;
+	if (event->attr.type == PERF_TYPE_BREAKPOINT && code != -EACCES && code != -EPERM)
 		return explain_breakpoint(code, event, error);
 	switch (code) {
 	case -ENOENT:
 	case -EOPNOTSUPP:
 	case -ENODEV:
-		(void)error_set(error, code, "cannot sample '%s' on CPU %u: event not supported",
+		(void)error_set(error, code,
+				"cannot sample '%s' on CPU %u: event not supported (%s)",
+				event->name, cpu, strerrorname_np(-code));
+		if (event->attr.type != PERF_TYPE_SOFTWARE)
+			hint_missing(event, cpu, error);
+		return code;
+	case -EBUSY:
+		(void)error_set(error, code,
+				"cannot sample '%s' on CPU %u: its counters are in use",
 				event->name, cpu);
-		if (is_hardware)
-			error_hint(error, "this machine exposes no such hardware counter (a "
-					  "virtual machine?); use -e cpu-clock");
+		error_hint(error,
+			   "another profiler, the NMI watchdog (sysctl kernel.nmi_watchdog), the "
+			   "firmware or a hypervisor has them; -e cpu-clock needs none");
 		return code;
 	case -EINVAL:
-		(void)error_set(
-			error, code, "the kernel refuses to sample '%s' at this rate (%llu)",
-			event->name,
-			(unsigned long long)(rate->frequency ? rate->frequency : rate->period));
-		error_hint(error, "the highest frequency is sysctl "
-				  "kernel.perf_event_max_sample_rate");
-		return code;
+		return explain_invalid(event, rate, error);
 	case -EACCES:
 	case -EPERM:
 		(void)error_set_errno(error, "not permitted to sample '%s'", event->name);
-		error_hint(error, "run as root, or with CAP_PERFMON and CAP_BPF; if you do, a "
-				  "security module or a container forbids perf_event_open()");
+		error_hint(error,
+			   "run as root, or with CAP_PERFMON and CAP_BPF; if you do, a "
+			   "security module or a container forbids perf_event_open(), or, on "
+			   "Debian, sysctl kernel.perf_event_paranoid is above 2");
 		return code;
+	case -EMFILE:
+		return load_explain(code, error);
 	default:
 		return error_set_errno(error, "cannot sample '%s' on CPU %u", event->name, cpu);
 	}
 }
 
-static int open_one(const struct event *event, const struct sampling_rate *rate, uint32_t cpu,
-		    int output_fd, int program_fd, int *ret_fd, struct error *error)
+int sampling_try(const struct event *event, uint32_t cpu, struct error *error)
 {
-	struct perf_event_attr attr = attributes(event, rate);
+	const struct sampling_rate rate = {.period = 1000000};
+	const int err = open_trial(event, cpu, true);
+
+	return err ? explain_open(event, &rate, cpu, err, error) : 0;
+}
+
+static int open_one(const struct sampling *sampling, struct sampled_cpu *sampled,
+		    struct error *error)
+{
+	const struct sampling_options *options = &sampling->options;
+	const struct event *event = &options->sampled->event;
+	const uint32_t cpu = sampled->cpu;
+	struct perf_event_attr attr = attributes(event, &options->sampled->rate);
+	const int output_fd = sideband_fd_of_cpu(options->sideband, cpu);
 	cleanup_fd int fd = perf_open(&attr, cpu);
 
 	if (fd < 0)
-		return explain_open(event, rate, cpu, error);
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, output_fd) < 0)
+		return explain_open(event, &options->sampled->rate, cpu, -errno, error);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, output_fd) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ID, &sampled->id) < 0)
 		return error_set_errno(error, "cannot redirect throttle records of CPU %u", cpu);
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0)
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, options->program_fd) < 0)
 		return error_set_errno(error, "cannot attach to '%s' on CPU %u", event->name, cpu);
-	*ret_fd = take_fd(&fd);
+	if (sampling->is_started && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return error_set_errno(error, "cannot start sampling");
+	sampled->fd = take_fd(&fd);
 	return 0;
 }
 
-struct sampling *sampling_open(const struct event *event, const struct sampling_rate *rate,
-			       const uint32_t *cpus, size_t nr_cpus,
-			       const struct sideband *sideband, int program_fd, struct error *error)
+static int add_cpu(struct sampling *sampling, uint32_t cpu, struct error *error)
 {
-	struct sampling *sampling;
-	size_t i;
+	struct sampled_cpu sampled = {.cpu = cpu, .fd = -1, .was_away = sampling->is_started};
+	int err = open_one(sampling, &sampled, error);
 
-	if (event->type == PERF_TYPE_BREAKPOINT && !BREAKPOINTS_ARE_SAFE) {
+	if (err)
+		return err;
+	if (ARRAY_ADD(sampling->cpus, sampling->nr, sampling->cap, sampled) == 0)
+		return 0;
+	(void)close(sampled.fd);
+	return error_no_memory(error, "");
+}
+
+struct sampling *sampling_open(const struct sampling_options *options, const struct cpus *online,
+			       struct error *error)
+{
+	const struct event *event = &options->sampled->event;
+	struct sampling *sampling;
+	size_t nr;
+	size_t i;
+	int err = 0;
+
+	if (event->attr.type == PERF_TYPE_BREAKPOINT && !BREAKPOINTS_ARE_SAFE) {
 		(void)error_set(
 			error, -EOPNOTSUPP,
 			"breakpoints with BPF programs are not supported on arm64: a thread would "
@@ -488,22 +958,24 @@ struct sampling *sampling_open(const struct event *event, const struct sampling_
 		return NULL;
 	}
 	sampling = calloc(1, sizeof(*sampling));
-	if (sampling)
-		sampling->fds = malloc(nr_cpus * sizeof(*sampling->fds));
-	if (!sampling || !sampling->fds) {
-		sampling_close(sampling);
+	if (!sampling) {
 		(void)error_no_memory(error, "");
 		return NULL;
 	}
-	for (i = 0; i < nr_cpus; i++) {
-		if (open_one(event, rate, cpus[i], sideband_fd_of_cpu(sideband, cpus[i]),
-			     program_fd, &sampling->fds[i], error) < 0) {
-			sampling_close(sampling);
-			return NULL;
-		}
-		sampling->nr++;
+	sampling->options = *options;
+	options = &sampling->options;
+	if (options->sampled->cpus) {
+		sampling->options.cpus = options->sampled->cpus;
+		sampling->options.nr_cpus = options->sampled->nr_cpus;
 	}
-	return sampling;
+	nr = options->cpus ? options->nr_cpus : online->nr;
+	for (i = 0; i < nr && !err; i++)
+		err = add_cpu(sampling, options->cpus ? options->cpus[i] : online->numbers[i],
+			      error);
+	if (!err)
+		return sampling;
+	sampling_close(sampling);
+	return NULL;
 }
 
 void sampling_close(struct sampling *sampling)
@@ -513,8 +985,9 @@ void sampling_close(struct sampling *sampling)
 	if (!sampling)
 		return;
 	for (i = 0; i < sampling->nr; i++)
-		(void)close(sampling->fds[i]);
-	free(sampling->fds);
+		if (sampling->cpus[i].fd >= 0)
+			(void)close(sampling->cpus[i].fd);
+	free(sampling->cpus);
 	free(sampling);
 }
 
@@ -523,8 +996,9 @@ int sampling_start(struct sampling *sampling, struct error *error)
 	size_t i;
 
 	for (i = 0; i < sampling->nr; i++)
-		if (ioctl(sampling->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
+		if (ioctl(sampling->cpus[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return error_set_errno(error, "cannot start sampling");
+	sampling->is_started = true;
 	return 0;
 }
 
@@ -533,24 +1007,89 @@ void sampling_stop(struct sampling *sampling)
 	size_t i;
 
 	for (i = 0; i < sampling->nr; i++)
-		(void)ioctl(sampling->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+		if (sampling->cpus[i].fd >= 0)
+			(void)ioctl(sampling->cpus[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-void sampling_read(const struct sampling *sampling, struct sampling_reading *ret)
+/* Adds what a CPU's event has counted. */
+static void read_one(const struct sampled_cpu *sampled, struct sampling_reading *sum)
 {
 	struct {
 		uint64_t value, enabled_ns, running_ns;
 	} one;
+
+	if (sampled->fd < 0 || read(sampled->fd, &one, sizeof(one)) != sizeof(one) ||
+	    !one.running_ns)
+		return;
+	sum->events +=
+		(uint64_t)((double)one.value * (double)one.enabled_ns / (double)one.running_ns);
+	sum->enabled_ns += one.enabled_ns;
+	sum->running_ns += one.running_ns;
+}
+
+static struct sampled_cpu *find_cpu(const struct sampling *sampling, uint32_t cpu)
+{
+	size_t i;
+
+	for (i = 0; i < sampling->nr; i++)
+		if (sampling->cpus[i].cpu == cpu)
+			return &sampling->cpus[i];
+	return NULL;
+}
+
+int sampling_leave(struct sampling *sampling, uint32_t cpu, uint64_t *ret_id)
+{
+	struct sampled_cpu *sampled = find_cpu(sampling, cpu);
+
+	if (!sampled || sampled->fd < 0)
+		return -ENOENT;
+	read_one(sampled, &sampled->gone);
+	(void)close(sampled->fd);
+	sampled->fd = -1;
+	sampled->was_away = true;
+	*ret_id = sampled->id;
+	return 0;
+}
+
+int sampling_join(struct sampling *sampling, uint32_t cpu, struct error *error)
+{
+	struct sampled_cpu *sampled = find_cpu(sampling, cpu);
+	int err;
+
+	if (!sampled && sampling->options.cpus)
+		return 0;
+	err = sampled ? open_one(sampling, sampled, error) : add_cpu(sampling, cpu, error);
+	return err ? err : 1;
+}
+
+/* CPUs are started and stopped one after the other, so none is enabled for the whole time. */
+static bool is_short(uint64_t enabled_ns, uint64_t sampled_ns)
+{
+	return sampled_ns > enabled_ns &&
+	       sampled_ns - enabled_ns > 50 * NS_PER_MS + sampled_ns / 100;
+}
+
+void sampling_read(const struct sampling *sampling, uint64_t sampled_ns,
+		   struct sampling_reading *ret)
+{
 	size_t i;
 
 	*ret = (struct sampling_reading){0};
 	for (i = 0; i < sampling->nr; i++) {
-		if (read(sampling->fds[i], &one, sizeof(one)) != sizeof(one) || !one.running_ns)
+		const struct sampled_cpu *sampled = &sampling->cpus[i];
+		struct sampling_reading sum = sampled->gone;
+
+		read_one(sampled, &sum);
+		ret->events += sum.events;
+		ret->enabled_ns += sum.enabled_ns;
+		ret->running_ns += sum.running_ns;
+		ret->gone_ns += sampled->gone.enabled_ns;
+		if (!sampled->was_away && !is_short(sum.enabled_ns, sampled_ns))
 			continue;
-		ret->events += (uint64_t)((double)one.value * (double)one.enabled_ns /
-					  (double)one.running_ns);
-		ret->enabled_ns += one.enabled_ns;
-		ret->running_ns += one.running_ns;
+		ret->short_cpu = sampled->cpu;
+		ret->nr_short++;
+		if (sampled_ns > sum.enabled_ns)
+			ret->short_ns += sampled_ns - sum.enabled_ns;
 	}
 }
 
@@ -586,16 +1125,25 @@ static size_t power_of_two_at_least(double wanted, size_t least, size_t most)
 	return size;
 }
 
-void sampling_choose_sizes(const struct event *event, const struct sampling_rate *rate,
-			   size_t nr_cpus, bool has_raw, size_t *ring_bytes, size_t *max_counts)
+/* Returns the number of samples per second of a CPU. */
+static double rate_of(const struct sampled_event *sampled)
+{
+	const struct sampling_rate *rate = &sampled->rate;
+
+	if (rate->frequency)
+		return (double)rate->frequency;
+	return event_is_clock(&sampled->event) ? 1e9 / (double)rate->period : UNKNOWN_RATE;
+}
+
+void sampling_choose_sizes(const struct sampled_event *events, size_t nr_events, size_t nr_cpus,
+			   bool has_raw, size_t *ring_bytes, size_t *max_counts)
 {
 	const size_t raw_bytes = RAW_RECORD_BYTES;
-	double samples = PROBES_RATE, records, raw; /* per second */
+	double samples = nr_events ? 0 : PROBES_RATE, records, raw; /* per second */
+	size_t i;
 
-	if (event && rate->frequency)
-		samples = (double)rate->frequency;
-	else if (event)
-		samples = event_is_clock(event) ? 1e9 / (double)rate->period : UNKNOWN_RATE;
+	for (i = 0; i < nr_events; i++)
+		samples += rate_of(&events[i]);
 	samples *= (double)nr_cpus;
 	records = samples * RING_SECONDS * RING_RECORD_BYTES;
 	raw = has_raw ? samples * RAW_SECONDS * (double)raw_bytes : 0;

@@ -28,6 +28,7 @@
 #include "base/fd_io.h"
 #include "collect/drain.h"
 #include "collect/sideband.h"
+#include "kernel/kernel_ask.h"
 #include "kernel/ring.h"
 #include "probe/find/program.h"
 #include "proc/cgroup.h"
@@ -39,8 +40,9 @@
 
 #define PRELOAD_NS (50 * NS_PER_MS)
 
-#define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; plus three per CPU */
-#define MAX_OPEN_FILES	  8192
+#define OTHER_DESCRIPTORS \
+	40 /* maps, programs, outputs; plus two per CPU, and one per CPU and event */
+#define MAX_OPEN_FILES 8192
 
 /* CPU time per hit: a walk by unwind tables takes 3 to 5 µs. */
 #define STACK_NS 4000
@@ -48,6 +50,7 @@
 #define POLL_NS	     (100 * NS_PER_MS)
 #define BUSY_POLL_NS (10 * NS_PER_MS) /* while the ring fills quickly */
 #define EPOCH_NS     (5 * NS_PER_SEC)
+#define TURN_NAP_NS  (2 * NS_PER_MS) /* between readings of the rings while an epoch ends */
 
 /*
  * While process events or raw records keep coming, user space is not woken for each but polls at
@@ -72,47 +75,66 @@
 
 #define SAMPLING_NICE (-20)
 
+/*
+ * One object of BPF programs. A session has one: samples of an event, hits of probes, or waits; or two, samples and
+ * waits, because programs in NMIs and in the scheduler must not share maps. Their epochs begin at the same time.
+ */
+struct source {
+	struct sampler *sampler;
+	struct epochs *epochs; /* the sampler's */
+	struct ring ring;
+	size_t ring_bytes, max_counts;
+	const struct sampler_waits *waits; /* NULL: samples, or hits */
+	struct accounting accounting;
+	uint64_t epoch_records; /* received in this epoch */
+};
+
+#define MAX_SOURCES 2
+
 struct session {
 	struct session_options options;
-	struct event event;
+	struct source sources[MAX_SOURCES];
+	size_t nr_sources;
+	struct sampled_event *events; /* a copy of the options', as they are opened */
 	struct file_table *files;
 	struct runtime_table *runtimes;
 	struct process_table *processes;
 	struct profile *profile;
 	struct drain *drain;
 	struct drain_probe *probes; /* see struct drain_options */
-	uint8_t *given;		    /* by file: its state + 1 when it was last copied; 0: never */
-	size_t nr_given, cap_given;
-	struct sampler *sampler;
-	struct epochs *epochs; /* the sampler's */
+	struct drain_waits waits;
+	struct drain_own_frames own_frames[2]; /* of switches; of wakers */
+	bool knows_own_frames[2];
 	struct worker *worker; /* looks at other people's files and processes, and parses files */
 	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
-	struct sampling *sampling; /* NULL if the session attaches probes */
-	struct probing *probing;   /* NULL if the session samples */
-	uint64_t probing_next_ns;  /* when to call probing_step() next */
-	struct ring ring;
+	struct sampling *samplings[WIRE_MAX_EVENTS]; /* of each event */
+	struct probing *probing;		     /* NULL if the session samples */
+	uint64_t probing_next_ns;		     /* when to call probing_step() next */
+	struct walk_budget budget;		     /* of waits; .share 0: none */
+	uint64_t budget_next_ns;		     /* when to call judge_waits() next */
 	int raw_fd; /* readable when the kernel sent a wake-up for a raw record */
 	int cgroup_root_fd;
 	int statistics_fd;
 	struct pollfd *pollfds;
+	size_t cap_pollfds;
 
-	uint64_t polled_ns; /* when the last poll began */
+	uint64_t polled_ns;		    /* when the last poll began */
+	uint64_t idle_ns, longest_stall_ns; /* see note_drained() */
 	uint64_t epoch_began_ns;
 	struct slicing slicing;
-	uint64_t epoch_records; /* received in this epoch */
 	bool ring_is_busy;
 	bool has_raw;	  /* the last read of the ring brought raw records */
 	unsigned nr_naps; /* polls left before wake-ups are used again; 0: wake-ups are on */
 
-	struct accounting accounting;
 	bool complete;
 	uint64_t nr_lost_events;
 	struct absence absence;
+	struct error unwatched; /* why a CPU could not be watched after it came online */
 	uint64_t started_ns, stopped_ns;
-	int nice;		  /* our nice value before the start */
+	int niceness;		  /* ours before session_new() */
 	uint64_t sampling_cpu_ns; /* ours: until the start; after the stop, since the start */
-	struct sampling_reading reading;
+	struct sampling_reading readings[WIRE_MAX_EVENTS];
 };
 
 /* --- opening ------------------------------------------------------------------------------------ */
@@ -145,7 +167,26 @@ static bool may_thin(const struct session_options *options)
 	return options->probes && (options->probes->budget_share > 0 || every_hit(options) > 1);
 }
 
-static int load_sampler(struct session *session, struct error *error)
+/* The source of samples or hits, or else of waits. */
+static struct source *first_source(const struct session *session)
+{
+	return (struct source *)&session->sources[0];
+}
+
+/* The source of waits, or NULL. */
+static struct source *waits_source(const struct session *session)
+{
+	const struct source *last = &session->sources[session->nr_sources - 1];
+
+	return last->waits ? (struct source *)last : NULL;
+}
+
+static uint32_t current_epoch(const struct session *session)
+{
+	return epochs_number(first_source(session)->epochs);
+}
+
+static int load_sampler(struct session *session, struct source *source, struct error *error)
 {
 	const struct session_options *options = &session->options;
 	struct sampler_config config = {
@@ -156,30 +197,63 @@ static int load_sampler(struct session *session, struct error *error)
 		.max_user_frames = clip_frames(options->max_user_frames),
 		.max_kernel_frames = clip_frames(options->max_kernel_frames),
 		.max_walk_frames = options->by_tables ? options->max_user_frames : 0,
+		.max_table_bytes = options->max_table_bytes,
 		.tasks = options->tasks,
-		.ring_bytes = options->ring_bytes,
-		.max_counts = options->max_counts,
+		.ring_bytes = source->ring_bytes,
+		.max_counts = source->max_counts,
+		.waits = source->waits,
+		.has_states = options->waits && !source->waits,
+		.tables_of =
+			source == first_source(session) ? NULL : first_source(session)->sampler,
 		.probes = options->probes ? options->probes->list : NULL,
 		.features = options->probes ? options->probes->features : NULL,
 		.weights = options->probes ? options->probes->weights : NULL,
 		.may_thin = may_thin(options),
+		.events = session->events,
+		.nr_events = source->waits ? 0 : options->nr_events,
+		.by_period = options->by_period && !source->waits,
 		.every = every_hit(options),
 	};
 
-	session->sampler = sampler_load(&config, error);
-	if (!session->sampler)
+	source->sampler = sampler_load(&config, error);
+	if (!source->sampler)
 		return error->code;
-	session->epochs = sampler_epochs(session->sampler);
-	return 0;
+	source->epochs = sampler_epochs(source->sampler);
+	return ring_open(&source->ring, sampler_ring_fd(source->sampler), source->ring_bytes,
+			 error);
+}
+
+static int load_samplers(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+	const size_t nr_cpus = options->cpus ? options->nr_cpus : options->online->nr;
+	size_t i;
+	int err = 0;
+
+	if (options->nr_events || options->probes)
+		session->nr_sources++;
+	if (options->waits)
+		session->sources[session->nr_sources++].waits = options->waits;
+	for (i = 0; i < session->nr_sources && !err; i++) {
+		struct source *source = &session->sources[i];
+
+		source->ring_bytes = options->ring_bytes;
+		source->max_counts = options->max_counts;
+		sampling_choose_sizes(session->events, source->waits ? 0 : options->nr_events,
+				      nr_cpus, options->by_tables, &source->ring_bytes,
+				      &source->max_counts);
+		err = load_sampler(session, source, error);
+	}
+	return err;
 }
 
 /*
  * Files stay open until their symbols are read. Raises the descriptor limit as far as possible, and
  * leaves half of the descriptors for everything else.
  */
-static size_t max_open_files(size_t nr_cpus)
+static size_t max_open_files(size_t nr_cpus, size_t nr_events)
 {
-	uint64_t others = 3 * nr_cpus + OTHER_DESCRIPTORS;
+	uint64_t others = (2 + nr_events) * nr_cpus + OTHER_DESCRIPTORS;
 	uint64_t allowed = fd_raise_limit();
 	uint64_t most = allowed > others ? (allowed - others) / 2 : 0;
 
@@ -197,11 +271,17 @@ static struct profile *make_profile(const struct session *session)
 	return profile;
 }
 
+static int make_room_for_fds(struct session *session, size_t nr_cpus)
+{
+	return ARRAY_RESERVE(session->pollfds, session->cap_pollfds,
+			     nr_cpus + SESSION_OWN_FDS + SESSION_MAX_CALLER_FDS);
+}
+
 static int make_tables(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
 
-	session->files = file_table_new(max_open_files(options->nr_online_cpus));
+	session->files = file_table_new(max_open_files(options->online->nr, options->nr_events));
 	session->profile = make_profile(session);
 	session->runtimes = runtime_table_new();
 	if (!session->files || !session->runtimes || !session->profile)
@@ -216,10 +296,9 @@ static int make_tables(struct session *session, struct error *error)
 		if (session->cgroup_root_fd < 0)
 			return session->cgroup_root_fd;
 	}
-	session->pollfds =
-		calloc(options->nr_online_cpus + SESSION_OWN_FDS + SESSION_MAX_CALLER_FDS,
-		       sizeof(*session->pollfds));
-	return session->processes && session->pollfds ? 0 : error_no_memory(error, "");
+	return session->processes && make_room_for_fds(session, options->online->nr) == 0
+		       ? 0
+		       : error_no_memory(error, "");
 }
 
 static int make_unwinder(struct session *session, struct error *error)
@@ -237,7 +316,7 @@ static int make_unwinder(struct session *session, struct error *error)
 
 	if (!session->options.by_tables || !options.max_frames)
 		return 0;
-	sampler_pool_fds(session->sampler, &fds);
+	sampler_pool_fds(first_source(session)->sampler, &fds);
 	session->unwinder = unwinder_new(&options, error);
 	if (!session->unwinder)
 		return error->code;
@@ -247,8 +326,9 @@ static int make_unwinder(struct session *session, struct error *error)
 	 * records.
 	 */
 	session->raw_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (session->raw_fd < 0 || epoll_ctl(session->raw_fd, EPOLL_CTL_ADD,
-					     sampler_ring_fd(session->sampler), &woken) < 0)
+	if (session->raw_fd < 0 ||
+	    epoll_ctl(session->raw_fd, EPOLL_CTL_ADD,
+		      sampler_ring_fd(first_source(session)->sampler), &woken) < 0)
 		return error_set_errno(error, "cannot wait for the ring buffer");
 	return 0;
 }
@@ -278,13 +358,22 @@ static int make_probes(const struct session *session, struct profile *profile)
 	return 0;
 }
 
+/* Beside off-CPU time, a sample counts as the time between two. */
+static uint64_t sample_ns(const struct session *session)
+{
+	const struct sampling_rate *rate = &session->events[0].rate;
+
+	return rate->frequency ? NS_PER_SEC / rate->frequency : rate->period;
+}
+
 static int make_drain(struct session *session, struct error *error)
 {
 	struct drain_options options = {
 		.labels = session->options.labels,
 		.comm = session->options.comm,
 		.cgroup_root_fd = session->cgroup_root_fd,
-		.by_weight = may_thin(&session->options) ||
+		.nr_events = session->options.by_period ? session->options.nr_events : 0,
+		.by_weight = session->options.by_period || may_thin(&session->options) ||
 			     (session->options.probes && session->options.probes->weights),
 		.files = session->files,
 		.runtimes = session->runtimes,
@@ -292,9 +381,24 @@ static int make_drain(struct session *session, struct error *error)
 		.profile = session->profile,
 		.unwinder = session->unwinder,
 		.slicing = &session->slicing,
+		.kernel_names = session->options.kernel_names,
 	};
 	const struct session_probes *probes = session->options.probes;
+	const struct sampler_waits *waits = session->options.waits;
 
+	if (waits) {
+
+		session->waits = (struct drain_waits){
+			.min_ns = waits->min_ns,
+			.max_ns = waits->max_ns,
+			.states = waits->states,
+			.sample_ns = sample_ns(session),
+			.has_wakers = waits->has_wakers,
+			.is_whole = waits->is_whole,
+			.own = session->own_frames,
+		};
+		options.waits = &session->waits;
+	}
 	if (probes) {
 		session->probes = calloc(probes->list->nr_probes + 1, sizeof(*session->probes));
 		if (!session->probes || make_probes(session, session->profile) < 0)
@@ -313,7 +417,7 @@ static int make_drain(struct session *session, struct error *error)
 static void preload_target(struct session *session, int32_t pid)
 {
 	unwinder_preload(session->unwinder,
-			 process_table_mappings(session->processes, pid, clock_now_ns()));
+			 process_table_mappings(session->processes, pid, NULL, clock_now_ns()));
 }
 
 /*
@@ -325,25 +429,24 @@ static int preload_program(struct session *session)
 	struct mappings *mappings = mappings_new();
 	struct program program = {0};
 	int err =
-		mappings ? program_find_started(session->options.command, session->worker, &program)
+		mappings ? program_find_started(session->worker, session->options.command, &program)
 			 : -ENOMEM;
 	size_t i;
 
 	for (i = 0; i < program.nr && !err; i++) {
 		struct mapping mapping = {
 			.start = i << 32, .end = (i << 32) + 1, .kind = MAPPING_FILE};
-		char link[64], path[PATH_MAX] = "";
-		struct stat st;
+		const struct program_file *found = &program.files[i];
+		char path[PATH_MAX];
 		int64_t file;
 
-		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", program.files[i].fd);
-		if (fstat(program.files[i].fd, &st) < 0 ||
-		    readlink(link, path, sizeof(path) - 1) < 0) /* as the kernel will report it */
+		/* As the kernel will report it. */
+		if (!process_own_fd_path(found->handle, path))
 			continue;
-		file = file_table_add(
-			session->files,
-			&(struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0}, path,
-			getpid(), 0, 0);
+		file = file_table_add(session->files,
+				      &(struct file_id){major(found->device), minor(found->device),
+							found->inode, 0},
+				      path, getpid(), 0, 0);
 		mapping.file = (uint32_t)file;
 		err = file < 0 ? (int)file : mappings_add(&mappings, &mapping);
 	}
@@ -361,9 +464,11 @@ static int want_targets(struct session *session, struct error *error)
 	const struct wanted_tasks *tasks = &session->options.tasks;
 	const size_t nr = tasks->nr_pids + tasks->nr_tids;
 	cleanup_free int32_t *pids = calloc(nr + 1, sizeof(*pids));
-	int err = pids ? sampler_want(session->sampler, tasks, error) : error_no_memory(error, "");
+	int err = pids ? 0 : error_no_memory(error, "");
 	size_t i;
 
+	for (i = 0; i < session->nr_sources && !err; i++)
+		err = sampler_want(session->sources[i].sampler, tasks, error);
 	if (err)
 		return err;
 	for (i = 0; i < nr && !err; i++) {
@@ -374,7 +479,8 @@ static int want_targets(struct session *session, struct error *error)
 		if (pid < 0)
 			return error_set(error, -ESRCH, "no such thread: %u", tid);
 		pids[i] = (int32_t)pid;
-		err = process_table_ensure(session->processes, pids[i]);
+		err = process_table_ensure(session->processes, pids[i], NULL, clock_now_ns());
+		err = err < 0 ? err : 0;
 	}
 	(void)worker_wait_for_looks(session->worker, clock_now_ns() + LOOK_NS, -1);
 	for (i = 0; i < nr && !err && session->unwinder; i++)
@@ -395,7 +501,7 @@ static void thin_hits(void *context, uint32_t number, unsigned bits)
 {
 	const struct session *session = context;
 
-	sampler_thin(session->sampler, number, thinned_to(&session->options, bits));
+	sampler_thin(first_source(session)->sampler, number, thinned_to(&session->options, bits));
 }
 
 static int open_probing(struct session *session, struct error *error)
@@ -404,8 +510,8 @@ static int open_probing(struct session *session, struct error *error)
 	const struct probing_options options = {
 		.list = probes->list,
 		.features = probes->features,
-		.programs = sampler_programs(session->sampler),
-		.hits = sampler_hits(session->sampler),
+		.programs = sampler_programs(first_source(session)->sampler),
+		.hits = sampler_hits(first_source(session)->sampler),
 		.pid = probes->link_pid,
 		.budget_share = probes->budget_share,
 		.work_ns = (double)STACK_NS / every_hit(&session->options),
@@ -417,45 +523,97 @@ static int open_probing(struct session *session, struct error *error)
 	return session->probing ? 0 : error->code;
 }
 
+static int open_samplings(struct session *session, struct error *error)
+{
+	size_t i;
+
+	for (i = 0; i < session->options.nr_events; i++) {
+		const struct sampling_options options = {
+			.sampled = &session->events[i],
+			.cpus = session->options.cpus,
+			.nr_cpus = session->options.nr_cpus,
+			.sideband = session->sideband,
+			.program_fd = sampler_program_fd(first_source(session)->sampler, i),
+		};
+
+		session->samplings[i] = sampling_open(&options, session->options.online, error);
+		if (!session->samplings[i])
+			return error->code;
+	}
+	return 0;
+}
+
+/*
+ * User space needs little CPU time but needs it promptly: on an overloaded host, the first sample would be seconds
+ * away, and the ring would overflow before a process of normal priority runs. Without permission the priority stays
+ * unchanged. Helper processes have ordinary priority, except the opener: samples wait for its answers.
+ */
+static void raise_priority(struct session *session)
+{
+	(void)setpriority(PRIO_PROCESS, 0, SAMPLING_NICE);
+	worker_set_opener_niceness(session->worker, getpriority(PRIO_PROCESS, 0));
+}
+
+static void restore_priority(struct session *session)
+{
+	(void)setpriority(PRIO_PROCESS, 0, session->niceness);
+	if (session->worker)
+		worker_set_opener_niceness(session->worker, session->niceness);
+}
+
 static int set_up(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
 	int err;
 
-	sampling_choose_sizes(options->event, &options->rate, options->nr_cpus, options->by_tables,
-			      &session->options.ring_bytes, &session->options.max_counts);
 	err = make_tables(session, error);
-	if (!err)
-		err = load_sampler(session, error);
+	if (err)
+		return err;
+	raise_priority(session);
+	err = load_samplers(session, error);
 	if (!err)
 		err = make_unwinder(session, error);
 	if (!err)
 		err = make_drain(session, error);
-	if (!err)
-		err = ring_open(&session->ring, sampler_ring_fd(session->sampler),
-				options->ring_bytes, error);
 	if (err)
 		return err;
 	/*
 	 * Open the events before reading maps: what happens in between is then seen twice rather
 	 * than missed.
 	 */
-	session->sideband = sideband_open(options->online_cpus, options->nr_online_cpus, error);
+	session->sideband = sideband_open(options->online, error);
 	if (!session->sideband)
 		return error->code;
 	err = want_targets(session, error);
 	if (err)
 		return err;
-	if (options->probes)
-		err = open_probing(session, error);
-	else
-		session->sampling = sampling_open(&session->event, &options->rate, options->cpus,
-						  options->nr_cpus, session->sideband,
-						  sampler_program_fd(session->sampler), error);
-	if (err || (!options->probes && !session->sampling))
-		return error->code;
+	err = options->probes ? open_probing(session, error) : open_samplings(session, error);
+	if (err)
+		return err;
 	if (options->bpf_statistics)
 		session->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return 0;
+}
+
+/*
+ * Lets the kernel drop ticks on idle CPUs. An idle CPU has no scheduler tick that would reset the
+ * kernel's throttling, so a CPU that is throttled while idle would go unsampled for a while after.
+ */
+static int copy_events(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+	size_t i;
+
+	session->events = calloc(options->nr_events + 1, sizeof(*session->events));
+	if (!session->events)
+		return error_no_memory(error, "");
+	for (i = 0; i < options->nr_events; i++) {
+		struct event *event = &session->events[i].event;
+
+		session->events[i] = options->events[i];
+		if (event_is_clock(event) && !options->include_idle)
+			event->attr.exclude_idle = 1;
+	}
 	return 0;
 }
 
@@ -468,20 +626,11 @@ struct session *session_new(const struct session_options *options, struct error 
 		return NULL;
 	}
 	session->options = *options;
-	/*
-	 * Let the kernel drop ticks on idle CPUs. An idle CPU has no scheduler tick that would
-	 * reset the kernel's throttling, so a CPU that is throttled while idle would go unsampled
-	 * for a while after.
-	 */
-	if (options->event) {
-		session->event = *options->event;
-		session->event.exclude_idle =
-			event_is_clock(options->event) && !options->include_idle;
-	}
+	session->niceness = getpriority(PRIO_PROCESS, 0);
 	session->raw_fd = -1;
 	session->cgroup_root_fd = -1;
 	session->statistics_fd = -1;
-	if (set_up(session, error) < 0) {
+	if (copy_events(session, error) < 0 || set_up(session, error) < 0) {
 		session_free(session);
 		return NULL;
 	}
@@ -490,13 +639,20 @@ struct session *session_new(const struct session_options *options, struct error 
 
 void session_free(struct session *session)
 {
+	size_t i;
+
 	if (!session)
 		return;
+	restore_priority(session);
 	probing_free(session->probing);
-	sampling_close(session->sampling);
+	for (i = 0; i < WIRE_MAX_EVENTS; i++)
+		sampling_close(session->samplings[i]);
 	sideband_close(session->sideband);
-	ring_close(&session->ring);
-	sampler_free(session->sampler);
+	for (i = 0; i < MAX_SOURCES; i++) {
+		ring_close(&session->sources[i].ring);
+		sampler_free(session->sources[i].sampler);
+	}
+	walk_budget_clear(&session->budget);
 	drain_free(session->drain);
 	unwinder_free(session->unwinder);
 	worker_free(session->worker);
@@ -511,13 +667,21 @@ void session_free(struct session *session)
 		(void)close(session->cgroup_root_fd);
 	if (session->statistics_fd >= 0)
 		(void)close(session->statistics_fd);
+	free(session->events);
 	free(session->probes);
-	free(session->given);
 	free(session->pollfds);
 	free(session);
 }
 
 /* --- reading ------------------------------------------------------------------------------------ */
+
+static int take_gone_code(struct session *session, const struct sideband_event *event)
+{
+	struct gone_code gone = {event->time_ns, event->gone.start, event->gone.end, ""};
+
+	(void)snprintf(gone.name, sizeof(gone.name), "%s", event->path);
+	return drain_add_gone_code(session->drain, &gone);
+}
 
 static int take_event(void *context, struct sideband_event *event)
 {
@@ -526,11 +690,11 @@ static int take_event(void *context, struct sideband_event *event)
 	switch (event->kind) {
 	case SIDEBAND_PROCESS:
 		return drain_add_event(session->drain, &event->process, event->path);
+	case SIDEBAND_GONE_CODE:
+		return take_gone_code(session, event);
 	case SIDEBAND_LOST:
 		session->nr_lost_events += event->nr_lost;
-		process_table_distrust(session->processes);
-		if (session->unwinder)
-			unwinder_forget_all(session->unwinder);
+		process_table_distrust(session->processes, event->time_ns);
 		return 0;
 	case SIDEBAND_THROTTLE:
 		return absence_throttle(&session->absence, event->id, event->time_ns);
@@ -542,35 +706,103 @@ static int take_event(void *context, struct sideband_event *event)
 	}
 }
 
-/* Reads all records up to a ring position. */
-static int read_ring(struct session *session, uint64_t end)
+/* --- off-CPU ---------------------------------------------------------------------------------- */
+
+static int take_own_frame(void *context, size_t i, const char *name, const char *module)
 {
+	static const char *const own[] = {"bpf_", "__bpf_", "__traceiter_", "__probestub_"};
+	struct drain_own_frames *frames = context;
+	size_t k;
+
+	for (k = 0; k < ARRAY_SIZE(own); k++)
+		if (!strncmp(name, own[k], strlen(own[k])) && i == frames->nr)
+			frames->nr++;
+	return 0;
+}
+
+/*
+ * A program's own kernel frames are the same in all stacks: its first record, of a thread that is
+ * leaving its CPU or of a waker, shows them. If the kernel can't name them (before Linux 5.13), they stay.
+ */
+static void learn_own_frames(struct session *session, const struct wire_record *record)
+{
+	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->nr_user;
+	size_t nr = record->nr_kernel < DRAIN_OWN_FRAMES ? record->nr_kernel : DRAIN_OWN_FRAMES;
+	const size_t program = record->probe & WIRE_WAKER ? 1 : 0;
+	struct drain_own_frames *own = &session->own_frames[program];
+	struct error unnamed;
+
+	if (session->knows_own_frames[program] || record->probe & WIRE_SINCE_BEFORE || !nr)
+		return;
+	memcpy(own->addresses, kernel, nr * sizeof(*kernel));
+	own->nr = 0;
+	/* A new thread's stack has none: try again. A kernel that can't be asked is asked once. */
+	session->knows_own_frames[program] =
+		kernel_ask(NULL, kernel, nr, take_own_frame, own, &unnamed) < 0 || own->nr > 0;
+}
+
+static int take_waiting(void *context, uint64_t task, const struct wire_waiting *waiting)
+{
+	struct session *session = context;
+
+	return drain_add_waiting(session->drain, task, waiting);
+}
+
+/* Reads all records of a source that are there now. */
+static int read_ring(struct session *session, struct source *source)
+{
+	const uint64_t end = ring_producer_position(&source->ring);
 	const struct wire_record *record;
-	uint32_t epoch = epochs_number(session->epochs);
+	uint32_t epoch = current_epoch(session);
 	size_t bytes, read = 0;
 	int err = 0;
 
-	session->has_raw = false;
-	while (!err && (record = ring_next(&session->ring, end, &bytes))) {
-		err = drain_add_record(session->drain, record, bytes);
-		session->epoch_records += record->epoch == epoch;
-		session->has_raw |= record->user_end == WALK_RAW;
+	while (!err && (record = ring_next(&source->ring, end, &bytes))) {
 		read += bytes;
+		if (source->waits && bytes == sizeof(struct wire_wait)) {
+			err = drain_add_wait(session->drain, (const struct wire_wait *)record);
+			/* Pairs with wakers fill the map, too, and then each wait is sent. */
+			source->epoch_records += source->waits->has_wakers;
+			continue;
+		}
+		if (source->waits && bytes >= sizeof(*record))
+			learn_own_frames(session, record);
+		err = drain_add_record(session->drain, record, bytes);
+		source->epoch_records += record->epoch == epoch;
+		session->has_raw |= record->user_end == WALK_RAW;
 	}
-	session->ring_is_busy = read > session->options.ring_bytes / 8;
+	session->ring_is_busy |= read > source->ring_bytes / 8;
 	return err;
 }
 
 /*
- * Reads the ring, then the sideband with the events of the records' processes; has the mappings of
+ * The rings were read. A stall is the time since they were read before, or since the wait for the next poll was to end:
+ * meanwhile they fill up.
+ */
+static void note_drained(struct session *session)
+{
+	const uint64_t now_ns = clock_now_ns();
+
+	if (!session->stopped_ns && now_ns - session->idle_ns > session->longest_stall_ns)
+		session->longest_stall_ns = now_ns - session->idle_ns;
+	session->idle_ns = now_ns;
+}
+
+/*
+ * Reads the rings, then the sideband with the events of the records' processes; has the mappings of
  * processes read that are still unknown, and new files looked at. look_ns: the longest wait for that.
  */
 static int read_all(struct session *session, uint64_t look_ns)
 {
-	int err = read_ring(session, ring_producer_position(&session->ring));
+	size_t i;
+	int err = 0;
 
+	session->has_raw = session->ring_is_busy = false;
+	for (i = 0; i < session->nr_sources && !err; i++)
+		err = read_ring(session, &session->sources[i]);
 	if (!err)
 		err = sideband_read(session->sideband, take_event, session);
+	note_drained(session);
 	if (!err)
 		err = drain_ensure_processes(session->drain);
 	(void)worker_wait_for_looks(session->worker, clock_now_ns() + look_ns, -1);
@@ -586,19 +818,60 @@ static void choose_naps(struct session *session, bool has_news)
 		session->nr_naps = QUIET_NAPS;
 	else if (session->nr_naps)
 		session->nr_naps--;
-	sampler_expect_raw(session->sampler, session->nr_naps > 1);
+	sampler_expect_raw(first_source(session)->sampler, session->nr_naps > 1);
 	if (session->nr_naps == 1)
 		sideband_resume_alarms(session->sideband);
+}
+
+/*
+ * A CPU went offline or came back; its events are gone. If it is online, opens new ones. Programs that it executed in
+ * between were not reported.
+ */
+static int follow_cpu(struct session *session, uint32_t cpu)
+{
+	const size_t nr = session->options.nr_events;
+	bool is_sampled = false;
+	struct error why = {0};
+	uint64_t event_id;
+	size_t i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		if (sampling_leave(session->samplings[i], cpu, &event_id) == 0)
+			absence_unthrottle(&session->absence, event_id, clock_now_ns());
+	err = sideband_watch(session->sideband, cpu, &why);
+	if (!err) /* what happened there before was not reported */
+		process_table_distrust(session->processes, clock_now_ns());
+	for (i = 0; i < nr && err >= 0; i++) {
+		err = sampling_join(session->samplings[i], cpu, &why);
+		is_sampled |= err > 0;
+	}
+	if (err >= 0)
+		err = is_sampled ? absence_begin(&session->absence, cpu) : 0;
+	if (err < 0 && err != -ENODEV && err != -ENOMEM && !session->unwatched.code)
+		session->unwatched = why;
+	return err == -ENOMEM ? err : make_room_for_fds(session, sideband_nr(session->sideband));
+}
+
+static int follow_cpus(struct session *session)
+{
+	uint32_t cpu = 0;
+	int err = 0;
+
+	while (!err && sampler_next_changed_cpu(first_source(session)->sampler, &cpu))
+		err = follow_cpu(session, cpu);
+	return err;
 }
 
 static int poll_once(struct session *session)
 {
 	uint64_t until_ns = session->polled_ns;
 	bool has_events = sideband_pause_alarms(session->sideband), has_tables;
-	int err;
+	int err = follow_cpus(session);
 
 	session->polled_ns = clock_now_ns();
-	err = read_all(session, 0);
+	if (!err)
+		err = read_all(session, 0);
 	choose_naps(session, has_events || session->has_raw);
 	if (!err)
 		err = drain_replay(session->drain, until_ns);
@@ -608,54 +881,167 @@ static int poll_once(struct session *session)
 	return err;
 }
 
+struct counts_reader {
+	struct session *session;
+	const struct source *source;
+};
+
 static int take_count(void *context, const void *key, const void *value)
 {
-	struct session *session = context;
+	const struct counts_reader *reader = context;
+	const struct session *session = reader->session;
 	struct wire_count count = {0};
+	struct wire_count_key id = {0};
 
-	memcpy(&count, value, session->epochs->options.value_bytes);
-	return drain_add_count(session->drain, epochs_number(session->epochs) - 1,
-			       *(const uint64_t *)key, &count);
+	memcpy(&id, key, reader->source->epochs->options.key_bytes);
+	memcpy(&count, value, reader->source->epochs->options.value_bytes);
+	if (session->options.waits && !reader->source->waits)
+		count.weight = count.count * session->waits.sample_ns;
+	return drain_add_count(session->drain, current_epoch(session) - 1, &id, &count);
+}
+
+/* Reads all data of the epoch that has ended. */
+static int read_epoch(struct session *session, struct wire_counters *counters, uint64_t look_ns)
+{
+	const struct source *waits = waits_source(session);
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < session->nr_sources && !err; i++)
+		err = epochs_read_counters(session->sources[i].epochs, &counters[i]);
+	if (!err && waits) /* before the ring, see collect/waits.c */
+		err = sampler_read_waiting(waits->sampler, current_epoch(session) - 1, take_waiting,
+					   session);
+	if (!err)
+		err = read_all(session, look_ns);
+	for (i = 0; i < session->nr_sources && !err; i++) {
+		struct counts_reader reader = {session, &session->sources[i]};
+
+		err = epochs_read_map(reader.source->epochs, take_count, &reader);
+	}
+	return err;
+}
+
+static struct part_source source_of(const struct session *session)
+{
+	return (struct part_source){session->drain, session->files, session->runtimes,
+				    session->processes};
+}
+
+/* Reads the rings and the sideband while epochs end. Ends of waits are read later, after the map of waits. */
+static int read_meanwhile(struct session *session)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < session->nr_sources && !err; i++)
+		if (!session->sources[i].waits)
+			err = read_ring(session, &session->sources[i]);
+	if (!err)
+		err = sideband_read(session->sideband, take_event, session);
+	note_drained(session);
+	return err;
+}
+
+static bool have_ended(struct session *session)
+{
+	size_t i;
+
+	for (i = 0; i < session->nr_sources; i++)
+		if (!epochs_has_ended(session->sources[i].epochs))
+			return false;
+	return true;
+}
+
+/*
+ * All sources begin the next epoch at the same time. Reads the rings until no program adds to the ended epochs any
+ * more.
+ * *ret_ended_ns: as of epochs_turn().
+ */
+static int turn_epochs(struct session *session, uint64_t *ret_ended_ns, struct error *error)
+{
+	const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
+	size_t i;
+	int err = 0, read = 0;
+
+	for (i = 0; i < session->nr_sources; i++) {
+		*ret_ended_ns = epochs_begin_next(session->sources[i].epochs);
+		session->sources[i].epoch_records = 0;
+	}
+	session->epoch_began_ns = *ret_ended_ns;
+	slicing_begin_epoch(&session->slicing, current_epoch(session), *ret_ended_ns,
+			    clock_asleep_ns());
+	for (i = 0; i < session->nr_sources && !err; i++)
+		err = epochs_begin_ending(session->sources[i].epochs, error);
+	while (!err && !have_ended(session)) {
+		(void)nanosleep(&nap, NULL);
+		if (!read)
+			read = read_meanwhile(session);
+	}
+	for (i = 0; i < session->nr_sources && !err; i++)
+		err = epochs_end_last(session->sources[i].epochs, error);
+	if (!err && read)
+		err = error_set(error, read, "cannot drain the samples: %s", strerror(-read));
+	if (!err && session->unwinder)
+		unwinder_epoch_ended(session->unwinder, current_epoch(session) - 1);
+	return err;
 }
 
 /* Ends the epoch and adds all of its samples to the profile. look_ns: the longest wait for looks. */
 static int end_epoch(struct session *session, uint64_t look_ns, struct error *error)
 {
-	struct wire_counters counters;
-	uint64_t ended_ns;
-	int err = epochs_turn(session->epochs, &ended_ns, error);
+	const struct source *waits = waits_source(session);
+	struct wire_counters counters[MAX_SOURCES];
+	uint64_t ended_ns = 0;
+	size_t i;
+	int err = turn_epochs(session, &ended_ns, error);
 
 	if (err)
 		return err;
-	if (session->unwinder)
-		unwinder_epoch_ended(session->unwinder, epochs_number(session->epochs) - 1);
-	session->epoch_began_ns = ended_ns;
-	slicing_begin_epoch(&session->slicing, epochs_number(session->epochs), ended_ns);
-	session->epoch_records = 0;
-	err = epochs_read_counters(session->epochs, &counters);
+	err = read_epoch(session, counters, look_ns);
 	if (!err)
-		err = read_all(session, look_ns);
-	if (!err)
-		err = epochs_read_map(session->epochs, take_count, session);
-	if (!err)
-		err = drain_close_epoch(session->drain, epochs_number(session->epochs) - 1,
-					ended_ns);
+		err = drain_close_epoch(session->drain, current_epoch(session) - 1,
+					waits ? sampler_epoch_began_ns(waits->sampler) : ended_ns);
 	if (err)
 		return error_set(error, err, "cannot drain the samples: %s", strerror(-err));
-	accounting_close_epoch(&session->accounting, &counters);
+	for (i = 0; i < session->nr_sources; i++)
+		accounting_close_epoch(&session->sources[i].accounting, &counters[i]);
 	process_table_purge(session->processes, ended_ns);
+	if (file_table_is_crowded(session->files)) {
+		const struct part_source source = source_of(session);
+
+		part_forget_unused(&source, session->profile);
+	}
 	return 0;
 }
 
 static uint64_t slice_end_ns(const struct session *session)
 {
-	return slicing_end_ns(&session->slicing, epochs_number(session->epochs));
+	return slicing_end_ns(&session->slicing, current_epoch(session));
 }
 
 static bool epoch_is_full(const struct session *session, uint64_t now_ns)
 {
-	return session->epoch_records > session->options.max_counts / 4 * 3 ||
-	       now_ns - session->epoch_began_ns > EPOCH_NS || now_ns >= slice_end_ns(session);
+	size_t i;
+
+	for (i = 0; i < session->nr_sources; i++)
+		if (session->sources[i].epoch_records > session->sources[i].max_counts / 4 * 3)
+			return true;
+	return now_ns - session->epoch_began_ns > EPOCH_NS || now_ns >= slice_end_ns(session) ||
+	       slicing_has_slept(&session->slicing, clock_asleep_ns()) ||
+	       (session->unwinder && unwinder_wants_epoch_end(session->unwinder));
+}
+
+/* Keeps the cost of following switches within its budget. */
+static void judge_waits(struct session *session)
+{
+	const struct source *waits = waits_source(session);
+	const uint64_t now_ns = clock_now_ns();
+
+	if (!waits || !(session->budget.share > 0) || now_ns < session->budget_next_ns)
+		return;
+	session->budget_next_ns = walk_budget_judge(&session->budget, now_ns);
+	sampler_walk_each(waits->sampler, session->budget.each_ns);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -669,6 +1055,8 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 		poll_ns = session->polled_ns + (session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS);
 	if (session->probing && session->probing_next_ns < poll_ns)
 		poll_ns = session->probing_next_ns;
+	if (session->budget.share > 0 && session->budget_next_ns < poll_ns)
+		poll_ns = session->budget_next_ns;
 	if (slice_end_ns(session) < poll_ns)
 		poll_ns = slice_end_ns(session);
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
@@ -700,7 +1088,7 @@ static void nap(struct session *session)
 
 	if (session->raw_fd >= 0) /* clears readiness until the next wake-up */
 		(void)epoll_wait(session->raw_fd, &woken, 1, 0);
-	sampler_expect_raw(session->sampler, true);
+	sampler_expect_raw(first_source(session)->sampler, true);
 	(void)sideband_pause_alarms(session->sideband);
 	session->nr_naps = QUIET_NAPS;
 	(void)nanosleep(&time, NULL);
@@ -727,6 +1115,8 @@ static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd 
 	}
 	if (nr_ready > 0 && !caller_ready)
 		nap(session);
+	now_ns = clock_now_ns();
+	session->idle_ns = now_ns < until_ns ? now_ns : until_ns;
 	return !caller_ready;
 }
 
@@ -741,6 +1131,7 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 		int err;
 
 		go_on = wait_once(session, next_wakeup(session, deadline_ns), fds, nr_fds);
+		judge_waits(session);
 		err = poll_once(session);
 		if (err)
 			return error_set(error, err, "cannot read the samples: %s", strerror(-err));
@@ -759,24 +1150,40 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 
 int session_start(struct session *session, struct error *error)
 {
-	absence_begin(&session->absence, session->options.cpus, session->options.nr_cpus);
+	const struct session_options *options = &session->options;
+	const uint32_t *cpus = options->cpus ? options->cpus : options->online->numbers;
+	const size_t nr_cpus = options->cpus ? options->nr_cpus : options->online->nr;
+	const struct source *waits = waits_source(session);
+	size_t i;
+
+	for (i = 0; i < nr_cpus; i++)
+		if (absence_begin(&session->absence, cpus[i]) < 0)
+			return error_no_memory(error, "");
 	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session->started_ns = clock_now_ns();
-	session->polled_ns = session->epoch_began_ns = session->started_ns;
+	session->polled_ns = session->epoch_began_ns = session->idle_ns = session->started_ns;
 	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
-		      clock_read_ns(CLOCK_REALTIME));
-	/*
-	 * While sampling, user space needs little CPU time but needs it promptly: on an overloaded
-	 * host the ring would overflow before a process of normal priority runs. Without permission
-	 * the priority stays unchanged.
-	 */
-	session->nice = getpriority(PRIO_PROCESS, 0);
-	(void)setpriority(PRIO_PROCESS, 0, SAMPLING_NICE);
-	worker_set_opener_niceness(session->worker, getpriority(PRIO_PROCESS, 0));
-	if (session->sampling)
-		return sampling_start(session->sampling, error);
+		      clock_read_ns(CLOCK_REALTIME), clock_asleep_ns());
 	session->probing_next_ns = 0;
-	return probing_start(session->probing, error);
+	if (waits && waits->waits->budget_share > 0) {
+		size_t nr_costs;
+		const volatile struct wire_cost *costs =
+			sampler_wait_costs(waits->sampler, &nr_costs);
+
+		if (walk_budget_init(&session->budget, waits->waits->budget_share, costs, nr_costs,
+				     session->started_ns) < 0)
+			return error_no_memory(error, "");
+	}
+	if (session->probing)
+		return probing_start(session->probing, error);
+	if (waits && sampler_start_waits(waits->sampler, session->started_ns, error) < 0)
+		return error->code;
+	/* The ring has a record of each thread that waits: unwind tables should be there when it does so again. */
+	session->nr_naps = waits ? QUIET_NAPS : 0;
+	for (i = 0; i < options->nr_events; i++)
+		if (sampling_start(session->samplings[i], error) < 0)
+			return error->code;
+	return 0;
 }
 
 /*
@@ -810,18 +1217,24 @@ int session_flush(struct session *session, struct error *error)
 
 int session_stop(struct session *session, struct error *error)
 {
+	const struct source *waits = waits_source(session);
+	size_t i;
 	int err;
 
-	if (session->sampling)
-		sampling_stop(session->sampling);
-	else
+	for (i = 0; i < session->options.nr_events; i++)
+		sampling_stop(session->samplings[i]);
+	if (waits)
+		sampler_stop_waits(waits->sampler);
+	if (session->probing)
 		probing_stop(session->probing);
 	session->stopped_ns = clock_now_ns();
 	session->sampling_cpu_ns =
 		clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - session->sampling_cpu_ns;
-	if (session->sampling)
-		sampling_read(session->sampling, &session->reading);
+	for (i = 0; i < session->options.nr_events; i++)
+		sampling_read(session->samplings[i], session->stopped_ns - session->started_ns,
+			      &session->readings[i]);
 	absence_end(&session->absence, session->stopped_ns);
+	drain_expect_end(session->drain);
 	err = end_epoch(session, LAST_LOOK_NS, error);
 	if (!err)
 		err = settle(session, clock_now_ns() + LAST_SETTLE_NS, true, error);
@@ -830,8 +1243,7 @@ int session_stop(struct session *session, struct error *error)
 	profile_end_slices(session->profile,
 			   slicing_day_ns(&session->slicing, session->stopped_ns));
 	session->complete = !err;
-	(void)setpriority(PRIO_PROCESS, 0, session->nice);
-	worker_set_opener_niceness(session->worker, session->nice);
+	restore_priority(session);
 	return err;
 }
 
@@ -853,6 +1265,8 @@ static int copy_origin(struct profile *to, const struct profile *from)
 	int64_t unit = profile_add_string(to, profile_string(from, origin.unit));
 	int64_t type = profile_add_string(to, profile_string(from, main_type.type));
 	int64_t its_unit = profile_add_string(to, profile_string(from, main_type.unit));
+	struct value_type further;
+	size_t i;
 
 	if (event < 0 || unit < 0 || type < 0 || its_unit < 0)
 		return -ENOMEM;
@@ -861,81 +1275,28 @@ static int copy_origin(struct profile *to, const struct profile *from)
 	profile_set_origin(to, &origin);
 	profile_set_main_type(to, (struct value_type){main_type.type ? (uint32_t)type : 0,
 						      main_type.unit ? (uint32_t)its_unit : 0});
+	for (i = 1; i < profile_nr_values(from); i++)
+		if (profile_make_value_type(to, profile_value_name(from, i),
+					    profile_value_unit(from, i), &further) < 0 ||
+		    profile_add_value_type(to, &further) < 0)
+			return -ENOMEM;
 	return 0;
-}
-
-/* Copies a file, unless it was copied before and has not changed. */
-static int copy_file(struct session *session, struct file_table *to, uint32_t number)
-{
-	const uint8_t state = (uint8_t)(file_table_get(session->files, number)->state + 1);
-
-	if (ARRAY_RESERVE(session->given, session->cap_given, (size_t)number + 1) < 0)
-		return -ENOMEM;
-	while (session->nr_given <= number)
-		session->given[session->nr_given++] = 0;
-	if (session->given[number] == state)
-		return 0;
-	session->given[number] = state;
-	return file_table_copy(to, session->files, number);
-}
-
-static int copy_process(struct session *session, const struct session_part *part, uint32_t number)
-{
-	const struct runtime_process *process = runtime_table_get(session->runtimes, number);
-	int err = runtime_table_copy(part->runtimes, session->runtimes, number);
-
-	return err < 0 || process->jitdump < 0
-		       ? err
-		       : copy_file(session, part->files, (uint32_t)process->jitdump);
-}
-
-/* Copies the files and processes that the modules of a profile are of. */
-static int copy_modules(struct session *session, const struct session_part *part,
-			const struct profile *profile)
-{
-	uint32_t i;
-	int err = 0;
-
-	for (i = 0; i < profile_nr_modules(profile) && err == 0; i++) {
-		const struct module *module = profile_module(profile, i);
-
-		if (module->kind == MODULE_FILE)
-			err = copy_file(session, part->files, module->file);
-		if (module->kind == MODULE_RUN_TIME && module->file)
-			err = copy_process(session, part, module->file - 1);
-	}
-	return err;
 }
 
 int session_take_part(struct session *session, struct session_part *ret, struct error *error)
 {
-	struct session_part part = {
-		.profile = make_profile(session), /* for now the next one */
-		.files = file_table_new(MAX_OPEN_FILES),
-		.runtimes = runtime_table_new(),
-		.ended_ns = clock_read_ns(CLOCK_REALTIME),
-	};
-	struct profile *taken = session->profile;
+	const struct part_source source = source_of(session);
+	struct profile *next = make_profile(session);
 
-	if (!part.profile || !part.files || !part.runtimes ||
-	    copy_origin(part.profile, taken) < 0 || copy_modules(session, &part, taken) < 0 ||
-	    (session->options.probes && make_probes(session, part.profile) < 0) ||
-	    drain_change_profile(session->drain, part.profile) < 0) {
-		session_part_clear(&part);
+	if (!next || copy_origin(next, session->profile) < 0 ||
+	    (session->options.probes && make_probes(session, next) < 0) ||
+	    part_take(&source, session->profile, next, ret) < 0) {
+		profile_free(next);
 		return error_no_memory(error, "");
 	}
-	session->profile = part.profile;
-	part.profile = taken;
-	*ret = part;
+	session->profile = next;
+	part_forget_unused(&source, next);
 	return 0;
-}
-
-void session_part_clear(struct session_part *part)
-{
-	profile_free(part->profile);
-	file_table_free(part->files);
-	runtime_table_free(part->runtimes);
-	*part = (struct session_part){0};
 }
 
 struct file_table *session_files(struct session *session)
@@ -953,15 +1314,26 @@ const struct error *session_table_cache_error(const struct session *session)
 	return session->unwinder ? unwinder_cache_error(session->unwinder) : NULL;
 }
 
+/* The number of samples, hits or switches that were not left out. */
+static uint64_t nr_taken(const struct wire_counters *counters)
+{
+	return counters->recorded + counters->counted + counters->thinned;
+}
+
 uint64_t session_progress(const struct session *session)
 {
-	const struct wire_counters *sum = &session->accounting.sum;
-	uint64_t drained = sum->recorded + sum->counted + sum->thinned;
-	struct wire_counters now;
+	uint64_t nr = 0;
+	size_t i;
 
-	if (epochs_read_progress(session->epochs, &now) < 0)
-		return drained;
-	return drained + now.recorded + now.counted + now.thinned;
+	for (i = 0; i < session->nr_sources; i++) {
+		const struct source *source = &session->sources[i];
+		struct wire_counters now;
+
+		nr += nr_taken(&source->accounting.sum);
+		if (epochs_read_progress(source->epochs, &now) == 0)
+			nr += nr_taken(&now);
+	}
+	return nr;
 }
 
 const struct probing *session_probing(const struct session *session)
@@ -973,16 +1345,47 @@ const struct probing *session_probing(const struct session *session)
  * Returns the events that were counted while CPUs were busy. A clock also runs on idle CPUs and
  * during steal time; both are subtracted.
  */
-static uint64_t busy_events(const struct session *session)
+static uint64_t busy_events(const struct session *session, size_t event)
 {
-	uint64_t events = session->reading.events;
+	uint64_t events = session->readings[event].events;
 	uint64_t absent_ns = session->absence.stolen_ns;
 
-	if (!event_is_clock(&session->event))
+	if (!event_is_clock(&session->events[event].event))
 		return events;
 	if (!session->options.include_idle)
 		absent_ns += session->absence.idle_ns;
 	return events > absent_ns ? events - absent_ns : 0;
+}
+
+static void summarize_events(const struct session *session, struct session_summary *ret)
+{
+	const struct wire_counters *ticks = &first_source(session)->accounting.sum;
+	const uint64_t error_ns = absence_error_ns(&session->absence);
+	size_t i;
+
+	for (i = 0; i < session->options.nr_events; i++) {
+		const struct sampling_reading *reading = &session->readings[i];
+		const struct wire_event *taken = &ticks->events[i];
+
+		ret->events[i] = (struct session_event){
+			.taken = *taken,
+			.occurrences = reading->events,
+			.unseen = accounting_unseen(taken, busy_events(session, i)),
+			.running_share = reading->enabled_ns ? (double)reading->running_ns /
+								       (double)reading->enabled_ns
+							     : 1,
+		};
+		ret->unseen += ret->events[i].unseen;
+		if (event_is_clock(&session->events[i].event))
+			ret->unseen_error +=
+				accounting_samples_of(taken, error_ns + reading->gone_ns);
+		/* A hybrid CPU's events are on some CPUs each. */
+		if (reading->short_ns < ret->short_ns || !reading->nr_short)
+			continue;
+		ret->nr_cpus_short = reading->nr_short;
+		ret->short_cpu = reading->short_cpu;
+		ret->short_ns = reading->short_ns;
+	}
 }
 
 static void earlier(uint64_t *first_ns, uint64_t time_ns)
@@ -1017,6 +1420,11 @@ static struct budget_result summarize_budget(const struct session *session)
 	return result;
 }
 
+int session_niceness(const struct session *session)
+{
+	return session->niceness;
+}
+
 struct worker *session_worker(const struct session *session)
 {
 	return session->worker;
@@ -1027,58 +1435,103 @@ void session_end_reading(struct session *session)
 	worker_end(session->worker);
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * Off-CPU, what is in the profile must agree with the kernel's counters to the nanosecond; beside it,
+ * samples are of equal times.
+ */
+static void summarize_time(const struct session *session, struct session_summary *ret)
+{
+	const struct drain_totals *totals = drain_totals(session->drain);
+	const struct wire_counters *sum = &waits_source(session)->accounting.sum;
+	const struct wire_counters *samples = &first_source(session)->accounting.sum;
+	const struct waits *waits = drain_waits(session->drain);
+	uint64_t sampled_ns = 0, counted_ns = 0;
+
+	if (samples != sum) {
+		counted_ns = samples->counted * session->waits.sample_ns;
+		sampled_ns = samples->recorded * session->waits.sample_ns + counted_ns;
+	}
+	ret->time = (struct session_time){
+		.shown_ns = totals->shown_ns,
+		.hidden_ns = totals->hidden_ns,
+		.sampled_ns = sampled_ns,
+		.sample_ns = session->waits.sample_ns,
+		.open_ns = waits->open_ns,
+		.lost_ns = sum->cut_ns > waits->cut_ns ? sum->cut_ns - waits->cut_ns : 0,
+		.divided_ns = drain_split(session->drain)->divided_ns,
+		.undivided_ns = totals->undivided_ns,
+		.split_error_ns = (uint64_t)split_error_ns(drain_split(session->drain)),
+	};
+	walk_budget_summarize(&session->budget, session->stopped_ns, &ret->walks);
+	ret->nr_mismatches += distance(sum->counted_ns + counted_ns, totals->counted_ns) +
+			      distance(sum->sent_ns, waits->sent_ns) +
+			      distance(totals->shown_ns + totals->hidden_ns,
+				       sum->counted_ns + sum->sent_ns + sampled_ns +
+					       waits->open_ns + waits->cut_ns - waits->unknown_ns) +
+			      waits->unknown_ns;
+}
+
 void session_summarize(const struct session *session, struct session_summary *ret)
 {
 	const struct drain_totals *totals = drain_totals(session->drain);
-	const struct wire_counters *sum = &session->accounting.sum;
+	const struct accounting *ticks = &first_source(session)->accounting;
+	struct accounting accounting = {0};
+	const struct wire_counters *sum = &accounting.sum;
+	uint64_t ring_bytes = 0;
 	size_t i;
 
+	for (i = 0; i < session->nr_sources; i++) {
+		accounting_add(&accounting, &session->sources[i].accounting);
+		ring_bytes += session->sources[i].ring_bytes;
+	}
+	accounting.nr_epochs = ticks->nr_epochs;
 	*ret = (struct session_summary){
-		.accounting = session->accounting,
+		.accounting = accounting,
 		.complete = session->complete,
 		.shown = totals->records + totals->counted - totals->hidden,
 		.hidden = totals->hidden,
-		.unseen = accounting_unseen(&session->accounting, busy_events(session)),
-		.unseen_error = event_is_clock(&session->event)
-					? accounting_samples_of(&session->accounting,
-								absence_error_ns(&session->absence))
-					: 0,
+		.nr_ticks = ticks->sum.entries - ticks->sum.idle,
 		.sampling_cpu_ns = session->sampling_cpu_ns,
 		.sampled_ns = session->stopped_ns - session->started_ns,
+		.longest_stall_ns = session->longest_stall_ns,
 		.first_sample_ns = totals->first_ns,
 		.throttled_ns = session->absence.throttled_ns,
 		.stolen_ns = session->absence.stolen_ns,
-		.running_share = session->reading.enabled_ns
-					 ? (double)session->reading.running_ns /
-						   (double)session->reading.enabled_ns
-					 : 1,
+		.unwatched = session->unwatched.code ? session->unwatched.text : NULL,
 		.nr_process_events = totals->events,
 		.nr_lost_events = session->nr_lost_events,
 		.nr_forgotten = process_table_nr_forgotten(session->processes),
-		.nr_mismatches =
-			(sum->recorded > totals->records ? sum->recorded - totals->records
-							 : totals->records - sum->recorded) +
-			(sum->counted > totals->counted ? sum->counted - totals->counted
-							: totals->counted - sum->counted),
+		.nr_mismatches = distance(sum->recorded, totals->records) +
+				 distance(sum->counted, totals->counted),
 		.budget = summarize_budget(session),
-		.ring_bytes = session->options.ring_bytes,
-		.nr_files = file_table_nr(session->files),
+		.ring_bytes = ring_bytes,
+		.nr_files = file_table_nr_seen(session->files),
+		.nr_files_gone = file_table_nr_sampled(session->files, FILE_GONE),
+		.nr_files_refused = file_table_nr_sampled(session->files, FILE_REFUSED),
+		.nr_files_left_out = file_table_nr_sampled(session->files, FILE_NOT_OPENED),
+		.nr_files_silent = file_table_nr_sampled(session->files, FILE_SILENT) +
+				   file_table_nr_sampled(session->files, FILE_ASKED),
 		.nr_paths_cut = file_table_nr_cut(session->files),
+		.nr_mappings_refused = file_table_nr_refused(session->files),
+		.nr_runtimes_refused = runtime_table_nr_refused(session->runtimes),
 		.nr_processes = process_table_nr(session->processes),
 		.nr_processes_refused = process_table_nr_refused(session->processes),
 		.nr_processes_silent = process_table_nr_silent(session->processes),
+		.nr_mappings_left_out = process_table_nr_left_out(session->processes),
+		.nr_refreshes_postponed = process_table_nr_postponed(session->processes),
+		.nr_unsliced = totals->unsliced,
 		.profile_bytes = profile_bytes(session->profile),
 	};
-	for (i = 0; i < ret->nr_files; i++) {
-		const struct file *file = file_table_get(session->files, (uint32_t)i);
-
-		ret->nr_files_gone += file->sampled && file->state == FILE_GONE;
-		ret->nr_files_refused += file->sampled && file->state == FILE_REFUSED;
-		ret->nr_files_left_out += file->sampled && file->state == FILE_NOT_OPENED;
-		ret->nr_files_silent +=
-			file->sampled && (file->state == FILE_SILENT || file->state == FILE_ASKED);
-	}
-	sampler_read_cost(session->sampler, &ret->cost);
+	summarize_events(session, ret);
+	if (session->options.waits)
+		summarize_time(session, ret);
+	for (i = 0; i < session->nr_sources; i++)
+		sampler_add_cost(session->sources[i].sampler, &ret->cost);
 	if (session->unwinder)
 		unwinder_read_cost(session->unwinder, &ret->unwinding);
 	worker_troubles_add(session->worker, &ret->reading);

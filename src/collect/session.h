@@ -2,7 +2,7 @@
  * A session samples from start to stop. It owns the events, the BPF side, the processes and files,
  * and fills a profile. Not thread-safe: one thread owns it. What it collected can be taken to another one.
  *
- *	session_new()      loads and opens everything; nothing is sampled yet
+ *	session_new()      loads and opens everything, from then on at high priority; nothing is sampled yet
  *	session_start()
  *	session_wait()     drains while waiting; call repeatedly
  *	session_flush()    brings the profile up to date, at each interval
@@ -21,9 +21,12 @@
 #include "base/error.h"
 #include "base/matcher.h"
 #include "collect/accounting.h"
+#include "collect/part.h"
 #include "collect/sampler.h"
 #include "collect/unwind/unwinder.h"
+#include "collect/walk_budget.h"
 #include "event/event.h"
+#include "kernel/cpus.h"
 #include "kernel/follow.h"
 #include "probe/attach/probing.h"
 #include "profile/profile.h"
@@ -46,14 +49,16 @@ struct session_probes {
 };
 
 struct session_options {
-	const struct event *event;
-	struct sampling_rate rate;
-	/* Collect the stacks of probe hits. NULL: sample the event. */
+	const struct sampled_event *events; /* outlive the session */
+	size_t nr_events;
+	bool by_period; /* the profile has the sums of the events' periods, a value for each; else it counts samples */
+	/* Instead of events: collect the stacks of probe hits. */
 	const struct session_probes *probes;
-	const uint32_t *cpus; /* to sample */
+	/* Follow the threads that are off their CPU. With a clock as the only event, samples are nanoseconds, too. */
+	const struct sampler_waits *waits;
+	const uint32_t *cpus; /* to sample; NULL: all, also those that come online later */
 	size_t nr_cpus;
-	const uint32_t *online_cpus; /* all online CPUs: processes are followed on each */
-	size_t nr_online_cpus;
+	const struct cpus *online; /* at the start; processes are followed on each CPU */
 
 	struct wanted_tasks tasks;
 	const char *command;	    /* program about to be executed; NULL: none */
@@ -70,6 +75,8 @@ struct session_options {
 
 	size_t ring_bytes, max_counts; /* 0: chosen by rate and CPUs */
 	size_t max_profile_bytes;
+	/* Names of kernel code, as they are shown; .name NULL: they are not asked for while it is there. */
+	struct kernel_code_names kernel_names;
 	bool bpf_statistics; /* enable BPF run-time statistics; costs some 50 ns per sample */
 };
 
@@ -78,14 +85,30 @@ struct session_summary {
 	struct accounting accounting;
 	bool complete;		/* the last epoch was read too; only then must all numbers agree */
 	uint64_t shown, hidden; /* samples in the profile; samples filtered out by thread name */
+	uint64_t nr_ticks;	/* samples that the kernel took of the event, without idle ones */
 	uint64_t unseen;	/* estimated number of ticks skipped by the kernel */
 	uint64_t unseen_error;	/* possible error of the estimate */
 	uint64_t sampling_cpu_ns; /* our own CPU time from start to stop */
 	uint64_t sampled_ns;	  /* from start to stop */
+	uint64_t
+		longest_stall_ns; /* longest time in which the rings should have been read and were not */
 	uint64_t first_sample_ns; /* time of the first sample; 0: none */
 	uint64_t throttled_ns;	  /* summed over the CPUs */
 	uint64_t stolen_ns;	  /* steal time, summed over the CPUs */
-	double running_share; /* share of time with a running counter; below 1 when counters are multiplexed */
+	/* CPUs that were offline at times: their number, one of them, and their time without samples. */
+	size_t nr_cpus_short;
+	uint32_t short_cpu;
+	uint64_t short_ns;
+	const char *
+		unwatched; /* why a CPU could not be watched after it came online; NULL: all were */
+	/* Per event: the samples and periods that the kernel took, idle ones too, and what its counters did. */
+	struct session_event {
+		struct wire_event taken;
+		uint64_t
+			occurrences; /* as counted on all CPUs; scaled up for time when not running */
+		uint64_t unseen;     /* estimated number of ticks skipped by the kernel */
+		double running_share; /* of time with a running counter; below 1 when counters are multiplexed */
+	} events[WIRE_MAX_EVENTS];
 	uint64_t nr_process_events; /* sideband events: forks, execs, exits, mappings */
 	uint64_t nr_lost_events;    /* sideband events dropped: ring full */
 	uint64_t nr_forgotten;	    /* processes with too many mappings to keep */
@@ -99,11 +122,29 @@ struct session_summary {
 	} budget;
 	uint64_t ring_bytes;
 	size_t nr_files, nr_paths_cut, nr_processes;
+	uint64_t nr_mappings_refused; /* of files beyond FILE_TABLE_MAX */
+	/* Frames of JIT-compiled code of processes beyond RUNTIME_TABLE_MAX. */
+	uint64_t nr_runtimes_refused;
+	/* See process_table_nr_left_out(), process_table_nr_postponed(), struct drain_totals. */
+	uint64_t nr_mappings_left_out, nr_refreshes_postponed, nr_unsliced;
 	size_t nr_processes_refused; /* mappings not readable: permission denied */
 	size_t nr_processes_silent;  /* likewise: not read in time */
 	/* Files with samples: not found; permission denied; in a root beyond ROOT_TABLE_MAX; no answer. */
 	size_t nr_files_gone, nr_files_refused, nr_files_left_out, nr_files_silent;
 	size_t profile_bytes;
+	/* Off-CPU time; see struct waits. */
+	struct session_time {
+		uint64_t shown_ns, hidden_ns;
+		uint64_t sampled_ns; /* of these: threads that ran, by samples */
+		uint64_t sample_ns;  /* each of which counts as this time */
+		uint64_t open_ns;    /* of shown and hidden: waits that had not ended */
+		uint64_t
+			lost_ns; /* of waits whose stack or end is lost, without what is shown of them */
+		/* Under a budget, of these: waits that were not walked. */
+		uint64_t divided_ns, undivided_ns; /* among stacks; without one */
+		uint64_t split_error_ns;	   /* see split_error_ns() */
+	} time;
+	struct walk_budget_result walks; /* off-CPU time under a budget */
 	struct sampler_cost cost;
 	struct unwinder_cost unwinding; /* zeros without unwind tables */
 	struct worker_troubles reading; /* failures of the helper processes that read files */
@@ -132,20 +173,10 @@ int session_stop(struct session *session, struct error *error);
 struct profile *session_profile(struct session *session);
 
 /*
- * The harvest since the last call, taken away from the session: samples without names, and copies of the
- * entries of files and processes that are needed to name them. Another thread may work on it while the session goes
- * on.
+ * Takes what was collected since the last call. Call it after session_flush() or session_stop(). 0 or a negative
+ * errno.
  */
-struct session_part {
-	struct profile *profile;
-	struct file_table *files;
-	struct runtime_table *runtimes;
-	uint64_t ended_ns; /* when it was taken, CLOCK_REALTIME */
-};
-
-/* Call it after session_flush() or session_stop(). 0 or a negative errno. */
 int session_take_part(struct session *session, struct session_part *ret, struct error *error);
-void session_part_clear(struct session_part *part);
 struct file_table *session_files(struct session *session);
 struct runtime_table *session_runtimes(struct session *session);
 
@@ -157,6 +188,9 @@ const struct error *session_table_cache_error(const struct session *session);
 
 /* Kills the helper processes that read files, so that their cost can be reported. */
 void session_end_reading(struct session *session);
+
+/* Returns the niceness before session_new(), for what is done beside the session. */
+int session_niceness(const struct session *session);
 
 /* Returns the helper processes, which may be taken over after session_stop(). */
 struct worker *session_worker(const struct session *session);

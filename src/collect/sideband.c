@@ -2,7 +2,8 @@
  * The sideband: one software event per CPU that counts nothing and reports process events, with its
  * own ring. Rings are small; when one overflows, the kernel reports that, and the process table
  * reads maps again. Records are laid out as in perf_event_open(2). Each ends with the "sample id"
- * that the events' sample_type (TID | TIME) selects: pid, tid, time, 16 bytes.
+ * that the events' sample_type (TID | TIME) selects: pid, tid, time, 16 bytes. Only the records that
+ * sampling events cause (throttling, lost ones) have none.
  *
  * A new file may be deleted within milliseconds, so user space has to learn of a mapping
  * immediately. But a wake-up costs the task that maps: for each event its CPU interrupts itself,
@@ -10,6 +11,9 @@
  * second event, the alarm, which wakes user space at its first byte and whose contents are never
  * read. After it has fired it is paused, and user space polls the rings at intervals until no more
  * events come.
+ *
+ * The events of a CPU that goes offline never report again. When it is back, new ones are opened, which write to the
+ * old rings: unread records stay, and no more memory is locked, for which the capability may be gone.
  */
 #include "collect/sideband.h"
 
@@ -23,6 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "kernel/perf_open.h"
 
 /* --- records ------------------------------------------------------------------------------------ */
@@ -60,6 +67,14 @@ struct lost_record {
 struct throttle_record {
 	struct perf_event_header header;
 	uint64_t time_ns, id, stream_id;
+};
+
+struct ksymbol_record {
+	struct perf_event_header header;
+	uint64_t address;
+	uint32_t bytes;
+	uint16_t type, flags;
+	char name[]; /* padded to 8 bytes */
 };
 
 static uint64_t time_of(const void *record, size_t bytes)
@@ -122,6 +137,24 @@ static bool parse_mmap2(const void *record, size_t bytes, struct sideband_event 
 	return true;
 }
 
+/* BPF programs and trampolines. Only that they are unloaded matters: names are asked for while they are there. */
+static bool parse_ksymbol(const void *record, size_t bytes, struct sideband_event *ret)
+{
+	const struct ksymbol_record *symbol = record;
+	size_t room = bytes - SAMPLE_ID_BYTES - sizeof(*symbol);
+
+	if (!memchr(symbol->name, '\0', room) || symbol->address + symbol->bytes < symbol->address)
+		return false;
+	if (!(symbol->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
+		return true;
+	ret->kind = SIDEBAND_GONE_CODE;
+	ret->path = symbol->name;
+	ret->time_ns = time_of(record, bytes);
+	ret->gone.start = symbol->address;
+	ret->gone.end = symbol->address + symbol->bytes;
+	return true;
+}
+
 /* Returns the minimum length of a record of this type, without the sample id; 0: ignored type. */
 static size_t least_bytes(uint32_t type)
 {
@@ -133,6 +166,8 @@ static size_t least_bytes(uint32_t type)
 		return sizeof(struct comm_record) + 8;
 	case PERF_RECORD_MMAP2:
 		return sizeof(struct mmap2_record) + 8;
+	case PERF_RECORD_KSYMBOL:
+		return sizeof(struct ksymbol_record) + 8;
 	case PERF_RECORD_LOST:
 		return sizeof(struct lost_record);
 	case PERF_RECORD_THROTTLE:
@@ -141,6 +176,12 @@ static size_t least_bytes(uint32_t type)
 	default:
 		return 0;
 	}
+}
+
+static bool has_sample_id(uint32_t type)
+{
+	return type != PERF_RECORD_LOST && type != PERF_RECORD_THROTTLE &&
+	       type != PERF_RECORD_UNTHROTTLE;
 }
 
 bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret)
@@ -154,7 +195,7 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 	least = least_bytes(header->type);
 	if (!least)
 		return true;
-	if (bytes < least + SAMPLE_ID_BYTES)
+	if (bytes < least + (has_sample_id(header->type) ? SAMPLE_ID_BYTES : 0))
 		return false;
 	switch (header->type) {
 	case PERF_RECORD_FORK:
@@ -166,9 +207,12 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 		break;
 	case PERF_RECORD_MMAP2:
 		return parse_mmap2(record, bytes, ret);
+	case PERF_RECORD_KSYMBOL:
+		return parse_ksymbol(record, bytes, ret);
 	case PERF_RECORD_LOST:
 		ret->kind = SIDEBAND_LOST;
 		ret->nr_lost = ((const struct lost_record *)record)->nr_lost;
+		ret->time_ns = time_of(record, bytes);
 		break;
 	default:
 		ret->kind = header->type == PERF_RECORD_THROTTLE ? SIDEBAND_THROTTLE
@@ -185,7 +229,8 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 #define ALARM_PAGES 2		  /* room for a mapping with the longest path */
 
 struct ring {
-	int fd;				      /* -1: not open */
+	int fd;	     /* of the event that it was made for; -1: not open */
+	int next_fd; /* of the event that writes to it since its CPU came back; -1: fd's */
 	struct perf_event_mmap_page *control; /* followed by the data */
 	size_t data_bytes;
 };
@@ -198,7 +243,7 @@ struct cpu_rings {
 
 struct sideband {
 	struct cpu_rings *cpus;
-	size_t nr_cpus;
+	size_t nr_cpus, cap_cpus;
 	size_t page_bytes;
 	char *wrapped; /* buffer for a record that wraps around the end of its ring */
 };
@@ -206,16 +251,33 @@ struct sideband {
 static int open_ring(const struct sideband *sideband, struct ring *ring,
 		     struct perf_event_attr *attr, uint32_t cpu, struct error *error)
 {
+	cleanup_fd int fd = perf_open(attr, cpu);
 	void *control;
 
-	ring->fd = perf_open(attr, cpu);
-	if (ring->fd < 0)
+	if (ring->next_fd >= 0)
+		(void)close(ring->next_fd);
+	ring->next_fd = -1;
+	if (fd < 0 || (ring->fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0))
 		return error_set_errno(
 			error, "cannot open the process event (fork, exec, mmap) on CPU %u", cpu);
+	if (ring->fd >= 0) {
+		ring->next_fd = take_fd(&fd);
+		return 0;
+	}
+	ring->fd = take_fd(&fd);
 	control = mmap(NULL, sideband->page_bytes + ring->data_bytes, PROT_READ | PROT_WRITE,
 		       MAP_SHARED, ring->fd, 0);
-	if (control == MAP_FAILED)
-		return error_set_errno(error, "cannot map the event buffer of CPU %u", cpu);
+	if (control == MAP_FAILED) {
+		const int code =
+			error_set_errno(error, "cannot map the event buffer of CPU %u", cpu);
+
+		if (code == -EPERM)
+			error_hint(error,
+				   "this user's buffers take more locked memory than sysctl "
+				   "kernel.perf_event_mlock_kb and ulimit -l allow; CAP_IPC_LOCK "
+				   "lifts the limit");
+		return code;
+	}
 	ring->control = control;
 	return 0;
 }
@@ -224,6 +286,8 @@ static void close_ring(const struct sideband *sideband, struct ring *ring)
 {
 	if (ring->control)
 		(void)munmap(ring->control, sideband->page_bytes + ring->data_bytes);
+	if (ring->next_fd >= 0)
+		(void)close(ring->next_fd);
 	if (ring->fd >= 0)
 		(void)close(ring->fd);
 }
@@ -242,6 +306,7 @@ static int open_cpu(const struct sideband *sideband, struct cpu_rings *cpu, stru
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.ksymbol = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
@@ -264,32 +329,57 @@ static int open_cpu(const struct sideband *sideband, struct cpu_rings *cpu, stru
 	return err ? err : open_ring(sideband, &cpu->alarm, &alarm, cpu->cpu, error);
 }
 
-struct sideband *sideband_open(const uint32_t *cpus, size_t nr_cpus, struct error *error)
+static void close_cpu(const struct sideband *sideband, struct cpu_rings *cpu)
+{
+	close_ring(sideband, &cpu->events);
+	close_ring(sideband, &cpu->alarm);
+}
+
+static struct cpu_rings *find_cpu(const struct sideband *sideband, uint32_t cpu)
+{
+	size_t i;
+
+	for (i = 0; i < sideband->nr_cpus; i++)
+		if (sideband->cpus[i].cpu == cpu)
+			return &sideband->cpus[i];
+	return NULL;
+}
+
+int sideband_watch(struct sideband *sideband, uint32_t cpu, struct error *error)
+{
+	struct cpu_rings *known = find_cpu(sideband, cpu);
+	struct cpu_rings rings = {.cpu = cpu, .events = {-1, -1}, .alarm = {-1, -1}};
+	int err;
+
+	if (known)
+		return open_cpu(sideband, known, error);
+	if (ARRAY_RESERVE(sideband->cpus, sideband->cap_cpus, sideband->nr_cpus + 1) < 0)
+		return error_no_memory(error, "");
+	err = open_cpu(sideband, &rings, error);
+	if (err)
+		close_cpu(sideband, &rings);
+	else
+		sideband->cpus[sideband->nr_cpus++] = rings;
+	return err;
+}
+
+struct sideband *sideband_open(const struct cpus *online, struct error *error)
 {
 	struct sideband *sideband = calloc(1, sizeof(*sideband));
 	size_t i;
+	int err = 0;
 
-	if (!sideband)
-		goto no_memory;
-	sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	sideband->cpus = calloc(nr_cpus, sizeof(*sideband->cpus));
-	sideband->wrapped = malloc(UINT16_MAX + 1);
-	if (!sideband->cpus || !sideband->wrapped)
-		goto no_memory;
-	for (i = 0; i < nr_cpus; i++) {
-		sideband->cpus[i] = (struct cpu_rings){
-			.cpu = cpus[i], .events = {.fd = -1}, .alarm = {.fd = -1}};
-		sideband->nr_cpus++;
-		if (open_cpu(sideband, &sideband->cpus[i], error) < 0) {
-			sideband_close(sideband);
-			return NULL;
-		}
-	}
-	return sideband;
-
-no_memory:
+	if (sideband)
+		sideband->wrapped = malloc(UINT16_MAX + 1);
+	if (!sideband || !sideband->wrapped)
+		err = error_no_memory(error, "");
+	else
+		sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	for (i = 0; i < online->nr && !err; i++)
+		err = sideband_watch(sideband, online->numbers[i], error);
+	if (!err)
+		return sideband;
 	sideband_close(sideband);
-	(void)error_no_memory(error, "");
 	return NULL;
 }
 
@@ -299,10 +389,8 @@ void sideband_close(struct sideband *sideband)
 
 	if (!sideband)
 		return;
-	for (i = 0; i < sideband->nr_cpus; i++) {
-		close_ring(sideband, &sideband->cpus[i].events);
-		close_ring(sideband, &sideband->cpus[i].alarm);
-	}
+	for (i = 0; i < sideband->nr_cpus; i++)
+		close_cpu(sideband, &sideband->cpus[i]);
 	free(sideband->cpus);
 	free(sideband->wrapped);
 	free(sideband);
@@ -320,12 +408,9 @@ int sideband_alarm_fd(const struct sideband *sideband, size_t i)
 
 int sideband_fd_of_cpu(const struct sideband *sideband, uint32_t cpu)
 {
-	size_t i;
+	const struct cpu_rings *rings = find_cpu(sideband, cpu);
 
-	for (i = 0; i < sideband->nr_cpus; i++)
-		if (sideband->cpus[i].cpu == cpu)
-			return sideband->cpus[i].events.fd;
-	return -1;
+	return rings ? rings->events.fd : -1;
 }
 
 static uint64_t head_of(const struct ring *ring)
@@ -407,7 +492,8 @@ static int read_ring(struct sideband *sideband, struct ring *ring,
 
 		if (!record) {
 			at = head; /* never seen in practice; skip everything rather than loop */
-			event = (struct sideband_event){.kind = SIDEBAND_LOST, .nr_lost = 1};
+			event = (struct sideband_event){
+				.kind = SIDEBAND_LOST, .nr_lost = 1, .time_ns = clock_now_ns()};
 			err = handle(context, &event);
 			break;
 		}

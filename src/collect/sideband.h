@@ -10,13 +10,15 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kernel/cpus.h"
 #include "proc/process_table.h"
 
 enum sideband_kind {
 	SIDEBAND_PROCESS,    /* .process, and .path for a mapping */
-	SIDEBAND_LOST,	     /* .nr_lost events were dropped: ring full */
+	SIDEBAND_LOST,	     /* .nr_lost events before .time_ns were dropped: ring full */
 	SIDEBAND_THROTTLE,   /* the kernel throttled the sampling event .id at .time_ns */
 	SIDEBAND_UNTHROTTLE, /* the kernel unthrottled that event at .time_ns */
+	SIDEBAND_GONE_CODE,  /* the kernel has unloaded the code .gone, of the name .path */
 	SIDEBAND_OTHER,
 };
 
@@ -24,6 +26,9 @@ struct sideband_event {
 	enum sideband_kind kind;
 	struct process_event process;
 	const char *path; /* points into the parsed bytes */
+	struct {
+		uint64_t start, end;
+	} gone;
 	uint64_t nr_lost;
 	uint64_t time_ns, id;
 };
@@ -37,9 +42,16 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 struct sideband;
 
 /* Opens and starts the events on these CPUs. Returns NULL on failure. */
-struct sideband *sideband_open(const uint32_t *cpus, size_t nr_cpus, struct error *error);
+struct sideband *sideband_open(const struct cpus *online, struct error *error);
 void sideband_close(struct sideband *sideband);
 
+/*
+ * Opens new events on a CPU that has come online, or may have been offline meanwhile. Returns 0 or a negative errno;
+ * -ENODEV: it is offline.
+ */
+int sideband_watch(struct sideband *sideband, uint32_t cpu, struct error *error);
+
+/* Number of CPUs that are or were watched. */
 size_t sideband_nr(const struct sideband *sideband);
 
 /*

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "collect/epochs.h"
+#include "kernel/cpus.h"
 #include "kernel/follow.h"
 #include "kernel/load.h"
 #include "probe/attach/probe_object.h"
@@ -21,7 +22,7 @@ struct tallier {
 	struct tallier_bpf *bpf;
 	struct probe_object probes;
 	struct epochs epochs;
-	int nr_cpus;
+	struct cpus possible;
 };
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -46,14 +47,14 @@ static void size_maps(struct tallier *tallier, const struct tallier_config *conf
 	(void)bpf_map__set_max_entries(bpf->maps.fetches, nr_fetches ? (uint32_t)nr_fetches : 1);
 	(void)bpf_map__set_max_entries(bpf->maps.probes, (uint32_t)config->list->nr_probes);
 	(void)bpf_map__set_max_entries(bpf->maps.scratch_space,
-				       (uint32_t)tallier->nr_cpus * TALLY_HITS_A_CPU);
+				       tallier->possible.end * TALLY_HITS_A_CPU);
 }
 
 static int configure_and_load(struct tallier *tallier, const struct tallier_config *config,
 			      struct load_types *types, struct error *error)
 {
 	const struct probe_object_options options = {config->list, config->features, config->tasks,
-						     (uint32_t)tallier->nr_cpus};
+						     tallier->possible.end};
 	struct tallier_bpf *bpf = tallier->bpf;
 
 	follow_configure(&FOLLOW_PARTS(bpf), config->tasks);
@@ -112,7 +113,7 @@ static int start(struct tallier *tallier, const struct tallier_config *config, s
 		.maps_fd = bpf_map__fd(tallier->bpf->maps.rows_by_slot),
 		.counters_fd = bpf_map__fd(tallier->bpf->maps.counters_by_slot),
 		.counters_bytes = sizeof(struct tally_counters),
-		.nr_cpus = tallier->nr_cpus,
+		.nr_cpus = tallier->possible.nr,
 		.map_name = "stook_rows",
 		.what = "map of rows",
 		.key_bytes = tally_key_bytes(config->plan),
@@ -145,9 +146,9 @@ static int load(struct tallier *tallier, const struct tallier_config *config, st
 	struct load_types types;
 	int err;
 
-	tallier->nr_cpus = load_nr_cpus(error);
-	if (tallier->nr_cpus < 0)
-		return tallier->nr_cpus;
+	err = cpus_read(&tallier->possible, "possible", error);
+	if (err)
+		return err;
 	load_types_open(&types, &options);
 	tallier->bpf = tallier_bpf__open_opts(&options);
 	err = tallier->bpf ? configure_and_load(tallier, config, &types, error)
@@ -178,6 +179,7 @@ void tallier_free(struct tallier *tallier)
 	epochs_close(&tallier->epochs);
 	probe_object_close(&tallier->probes);
 	tallier_bpf__destroy(tallier->bpf);
+	cpus_clear(&tallier->possible);
 	free(tallier);
 }
 

@@ -1,282 +1,384 @@
 /*
- * Translates event names to numbers. One table for plain names; names of cache events are composed.
+ * The syntax of events: lists, groups, NAME[/TERMS/], modifiers. Names and terms are looked up by event/lookup.c.
+ *
+ * A name is, in this order: generic; a tracepoint; a PMU, if terms follow; an event that PMUs have a name for; an
+ * event of the CPU model. Left out on purpose: perf's own events (duration_time), metrics, and terms that configure
+ * perf record.
  */
 #include "event/event.h"
 
 #include <errno.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/text.h"
+#include "event/generic.h"
+#include "event/lookup.h"
+#include "event/models.h"
+#include "event/pmu.h"
 
-struct named {
-	const char *name;
-	uint32_t type;
-	uint64_t config;
-};
+#define DEVICES	 "/sys/bus/event_source/devices"
+#define TEXT_MAX 4096
 
-#define HARDWARE(name, id)                                   \
-	{                                                    \
-		name, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##id \
-	}
-#define SOFTWARE(name, id)                                   \
-	{                                                    \
-		name, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##id \
-	}
-
-static const struct named plain_events[] = {
-	HARDWARE("cycles", CPU_CYCLES),
-	HARDWARE("cpu-cycles", CPU_CYCLES),
-	HARDWARE("instructions", INSTRUCTIONS),
-	HARDWARE("cache-references", CACHE_REFERENCES),
-	HARDWARE("cache-misses", CACHE_MISSES),
-	HARDWARE("branches", BRANCH_INSTRUCTIONS),
-	HARDWARE("branch-instructions", BRANCH_INSTRUCTIONS),
-	HARDWARE("branch-misses", BRANCH_MISSES),
-	HARDWARE("bus-cycles", BUS_CYCLES),
-	HARDWARE("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND),
-	HARDWARE("idle-cycles-frontend", STALLED_CYCLES_FRONTEND),
-	HARDWARE("stalled-cycles-backend", STALLED_CYCLES_BACKEND),
-	HARDWARE("idle-cycles-backend", STALLED_CYCLES_BACKEND),
-	HARDWARE("ref-cycles", REF_CPU_CYCLES),
-	SOFTWARE("cpu-clock", CPU_CLOCK),
-	SOFTWARE("task-clock", TASK_CLOCK),
-	SOFTWARE("page-faults", PAGE_FAULTS),
-	SOFTWARE("faults", PAGE_FAULTS),
-	SOFTWARE("minor-faults", PAGE_FAULTS_MIN),
-	SOFTWARE("major-faults", PAGE_FAULTS_MAJ),
-	SOFTWARE("context-switches", CONTEXT_SWITCHES),
-	SOFTWARE("cs", CONTEXT_SWITCHES),
-	SOFTWARE("cpu-migrations", CPU_MIGRATIONS),
-	SOFTWARE("migrations", CPU_MIGRATIONS),
-	SOFTWARE("alignment-faults", ALIGNMENT_FAULTS),
-	SOFTWARE("emulation-faults", EMULATION_FAULTS),
-};
-
-/* A cache event is CACHE-OPS[-misses], where OPS alone counts accesses. */
-static const struct named caches[] = {
-	{"L1-dcache", 0, PERF_COUNT_HW_CACHE_L1D}, {"L1-icache", 0, PERF_COUNT_HW_CACHE_L1I},
-	{"LLC", 0, PERF_COUNT_HW_CACHE_LL},	   {"dTLB", 0, PERF_COUNT_HW_CACHE_DTLB},
-	{"iTLB", 0, PERF_COUNT_HW_CACHE_ITLB},	   {"branch", 0, PERF_COUNT_HW_CACHE_BPU},
-	{"node", 0, PERF_COUNT_HW_CACHE_NODE},
-};
-
-#define CACHE_OP(op, result) \
-	((PERF_COUNT_HW_CACHE_OP_##op << 8) | (PERF_COUNT_HW_CACHE_RESULT_##result << 16))
-
-static const struct named cache_operations[] = {
-	{"-loads", 0, CACHE_OP(READ, ACCESS)},
-	{"-load-misses", 0, CACHE_OP(READ, MISS)},
-	{"-stores", 0, CACHE_OP(WRITE, ACCESS)},
-	{"-store-misses", 0, CACHE_OP(WRITE, MISS)},
-	{"-prefetches", 0, CACHE_OP(PREFETCH, ACCESS)},
-	{"-prefetch-misses", 0, CACHE_OP(PREFETCH, MISS)},
-};
-
-static bool find_plain(const char *name, struct event *event)
+struct event_host *event_host_open(const struct event_host_options *options, struct error *error)
 {
-	size_t i;
+	struct event_host *host = calloc(1, sizeof(*host));
 
-	for (i = 0; i < ARRAY_SIZE(plain_events); i++) {
-		if (strcmp(name, plain_events[i].name) != 0)
-			continue;
-		event->type = plain_events[i].type;
-		event->config = plain_events[i].config;
-		return true;
+	if (!host) {
+		(void)error_no_memory(error, "");
+		return NULL;
 	}
-	return false;
+	host->tracefs_fd = options->tracefs_fd;
+	host->model = options->model ? strdup(options->model) : NULL;
+	if (options->model && !host->model)
+		(void)error_no_memory(error, "");
+	else if (!pmus_open(&host->pmus, options->devices ? options->devices : DEVICES, error))
+		return host;
+	event_host_close(host);
+	return NULL;
 }
 
-static bool find_cache(const char *name, struct event *event)
+void event_host_close(struct event_host *host)
 {
-	size_t i, k;
-
-	for (i = 0; i < ARRAY_SIZE(caches); i++) {
-		size_t length = strlen(caches[i].name);
-
-		if (strncmp(name, caches[i].name, length) != 0)
-			continue;
-		for (k = 0; k < ARRAY_SIZE(cache_operations); k++) {
-			if (strcmp(name + length, cache_operations[k].name) != 0)
-				continue;
-			event->type = PERF_TYPE_HW_CACHE;
-			event->config = caches[i].config | cache_operations[k].config;
-			return true;
-		}
-	}
-	return false;
+	if (!host)
+		return;
+	pmus_clear(&host->pmus);
+	free(host->model);
+	free(host);
 }
 
-/* r and up to 16 hexadecimal digits: the PMU's raw event number. */
-static bool find_raw(const char *name, struct event *event)
+void events_clear(struct events *events)
 {
-	char hex[20] = "0x";
-
-	if (name[0] != 'r' || strlen(name) > 17)
-		return false;
-	(void)strcat(hex, name + 1);
-	event->type = PERF_TYPE_RAW;
-	return number_parse(hex, UINT64_MAX, &event->config) == 0;
+	free(events->items);
+	*events = (struct events){0};
 }
 
-/* --- breakpoints: mem:ADDR[/BYTES][:ACCESS] ---------------------------------------------------- */
+/* --- modifiers --------------------------------------------------------------------------------- */
 
-#define BREAKPOINT "mem:"
+#define MODIFIERS "ukhGHIpPSDWe"
 
-/* Parses letters r, w and x to HW_BREAKPOINT_… bits; 0 if there are others. */
-static uint32_t parse_access(const char *text, size_t nr)
+static int refuse_modifiers(const struct parser *parser, const char *modifiers)
 {
-	static const struct {
-		char letter;
-		uint32_t bit;
-	} letters[] = {{'r', HW_BREAKPOINT_R}, {'w', HW_BREAKPOINT_W}, {'x', HW_BREAKPOINT_X}};
-	uint32_t access = 0;
-	size_t i, k;
+	const char *letter = modifiers + strspn(modifiers, MODIFIERS);
 
-	for (i = 0; i < nr; i++) {
-		for (k = 0; k < ARRAY_SIZE(letters) && letters[k].letter != text[i]; k++)
-			;
-		if (k == ARRAY_SIZE(letters) || access & letters[k].bit)
-			return 0;
-		access |= letters[k].bit;
-	}
-	return access;
-}
-
-/*
- * Defaults are perf's: four bytes, read or written. A code breakpoint has the length the kernel
- * requires.
- */
-static int finish_breakpoint(struct event *event, const char *text, struct error *error)
-{
-	bool is_code = event->access == HW_BREAKPOINT_X;
-
-	if (!event->access)
-		event->access = HW_BREAKPOINT_RW;
-	if (!event->bytes)
-		event->bytes = is_code ? sizeof(long) : HW_BREAKPOINT_LEN_4;
-	if (event->access & HW_BREAKPOINT_X && !is_code)
-		return error_set(error, -EINVAL,
-				 "'%s' watches data and code: use rw or x, not both", text);
-	if (!is_code && (event->bytes > 8 || event->bytes & (event->bytes - 1)))
-		return error_set(error, -EINVAL, "'%s': a breakpoint can watch 1, 2, 4 or 8 bytes",
-				 text);
-	if (!is_code && event->address % event->bytes)
-		return error_set(error, -EINVAL,
-				 "'%s': the address is not aligned to the %u watched bytes", text,
-				 (unsigned)event->bytes);
-	event->type = PERF_TYPE_BREAKPOINT;
-	return 0;
-}
-
-/* Parses a number up to `:`, `/` or the end, and moves *at past it. */
-static bool take_number(const char **at, uint64_t *ret)
-{
-	size_t nr = strcspn(*at, ":/");
-	char number[32] = "";
-
-	if (nr >= sizeof(number))
-		return false;
-	memcpy(number, *at, nr);
-	*at += nr;
-	return number_parse(number, UINT64_MAX, ret) == 0;
-}
-
-/* *ret_modifiers is the text after the last `:`, or NULL. */
-static int parse_breakpoint(const char *text, struct event *event, const char **ret_modifiers,
-			    struct error *error)
-{
-	const char *at = text + strlen(BREAKPOINT);
-	bool is_good = take_number(&at, &event->address);
-	size_t nr;
-
-	if (is_good && *at == '/') {
-		at++;
-		is_good = take_number(&at, &event->bytes) && event->bytes;
-	}
-	if (is_good && *at == ':') {
-		nr = strcspn(at + 1, ":");
-		event->access = parse_access(at + 1, nr);
-		if (event->access)
-			at += nr + 1;
-	}
-	*ret_modifiers = *at == ':' ? at + 1 : NULL;
-	if (is_good && (!*at || *ret_modifiers))
-		return finish_breakpoint(event, text, error);
-	(void)error_set(error, -EINVAL, "bad breakpoint '%s'", text);
-	error_hint(error, "use mem:ADDRESS[/BYTES][:rwx], for example mem:0x4040a0/8:w");
+	(void)error_set(parser->error, -EINVAL, "unknown event modifier '%.20s' in '" SHOWN "'",
+			modifiers, parser->text);
+	if (*letter == 'b')
+		error_hint(parser->error, "counting with BPF (b) is not supported");
+	else if (strpbrk(modifiers, "p") && !*letter)
+		error_hint(parser->error, "precise levels are p, pp and ppp, or P for the highest");
 	return -EINVAL;
 }
 
-/* --- names ------------------------------------------------------------------------------------- */
-
-bool event_is_tracepoint(const char *text)
+static bool are_modifiers(const char *text)
 {
-	const char *colon = strchr(text, ':');
-	char category[sizeof(((struct event *)NULL)->name)];
-	struct event event;
+	const char *at;
+	size_t nr_precise = 0;
 
-	if (!colon || colon == text || !colon[1] || text_starts_with(text, BREAKPOINT) ||
-	    (size_t)(colon - text) >= sizeof(category))
-		return false;
-	memcpy(category, text, (size_t)(colon - text));
-	category[colon - text] = '\0';
-	return !find_plain(category, &event) && !find_cache(category, &event) &&
-	       !find_raw(category, &event);
+	for (at = text; *at; at++) {
+		nr_precise += *at == 'p';
+		if (!strchr(MODIFIERS, *at) || (*at != 'p' && strchr(at + 1, *at)))
+			return false;
+	}
+	return *text && nr_precise <= 3;
 }
 
-static int parse_modifiers(const char *text, const char *modifiers, struct event *event,
-			   struct error *error)
+/*
+ * A group's modifiers are applied after its events' own. u, k, h exclude the levels that are not named, as G and H do;
+ * precise events are not taken in guests unless G says so.
+ */
+static void modify(struct event *event, const char *modifiers, bool is_leader)
 {
-	bool user = strchr(modifiers, 'u'), kernel = strchr(modifiers, 'k');
+	struct perf_event_attr *attr = &event->attr;
+	bool filters = attr->exclude_user || attr->exclude_kernel || attr->exclude_hv;
+	bool knows_guests = attr->exclude_host || (attr->exclude_guest && !attr->precise_ip);
+	unsigned precise = 0;
+	const char *at;
 
-	if (!*modifiers || modifiers[strspn(modifiers, "uk")])
-		return error_set(error, -EINVAL, "unknown event modifier '%s' in '%s'", modifiers,
+	if (!filters && strpbrk(modifiers, "ukh"))
+		attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
+	if (!knows_guests && strpbrk(modifiers, "GH"))
+		attr->exclude_guest = attr->exclude_host = 1;
+	knows_guests = attr->exclude_guest || attr->exclude_host;
+	for (at = modifiers; *at; at++)
+		switch (*at) {
+		case 'u':
+			attr->exclude_user = 0;
+			break;
+		case 'k':
+			attr->exclude_kernel = 0;
+			break;
+		case 'h':
+			attr->exclude_hv = 0;
+			break;
+		case 'G':
+			attr->exclude_guest = 0;
+			break;
+		case 'H':
+			attr->exclude_host = 0;
+			break;
+		case 'I':
+			attr->exclude_idle = 1;
+			break;
+		case 'p':
+			precise++;
+			if (!knows_guests)
+				attr->exclude_guest = 1;
+			break;
+		case 'P':
+			event->is_most_precise = true;
+			break;
+		case 'S':
+			event->reads_group = true;
+			break;
+		/* The kernel accepts these at the leader only. */
+		case 'D':
+			attr->pinned = is_leader;
+			break;
+		case 'e':
+			attr->exclusive = is_leader;
+			break;
+		case 'W':
+			event->is_weak = is_leader;
+			break;
+		default: /* are_modifiers() refuses others */
+			break;
+		}
+	if (precise)
+		attr->precise_ip = precise;
+}
+
+/* --- texts ------------------------------------------------------------------------------------- */
+
+/* An event without terms: NAME[:MODIFIERS]. Sets *ret_modifiers to "" or what follows the name. */
+static int parse_named(struct parser *parser, char *name, const char **ret_modifiers)
+{
+	char *colon = strchr(name, ':');
+	int err;
+
+	*ret_modifiers = "";
+	if (colon)
+		*colon = '\0';
+	err = lookup_generic(parser, name);
+	if (err != -ENOENT) {
+		*ret_modifiers = colon ? colon + 1 : "";
+		return !err && colon && !are_modifiers(colon + 1)
+			       ? refuse_modifiers(parser, colon + 1)
+			       : err;
+	}
+	if (colon)
+		*colon = ':';
+	err = lookup_tracepoints(parser, name);
+	/* The modifiers are behind the last colon, of which other names have some. */
+	if (err == -ENOENT && (colon = strrchr(name, ':')) && are_modifiers(colon + 1)) {
+		*ret_modifiers = colon + 1;
+		*colon = '\0';
+		err = lookup_tracepoints(parser, name);
+	}
+	return err == -ENOENT ? lookup_name(parser, name) : err;
+}
+
+/* Sets *ret_modifiers to "" or what follows the event, which is cut into pieces. */
+static int parse_event(struct parser *parser, char *text, const char **ret_modifiers)
+{
+	char *slash = strchr(text, '/'), *end = slash ? strrchr(text, '/') : NULL;
+	const char *modifiers = "";
+	struct event event;
+	int err;
+
+	if (text_starts_with(text, BREAKPOINT)) {
+		lookup_init(parser, &event);
+		err = breakpoint_parse(text, &event.attr, &modifiers, parser->error);
+		if (!err && modifiers && !are_modifiers(modifiers))
+			err = refuse_modifiers(parser, modifiers);
+		*ret_modifiers = modifiers ? modifiers : "";
+		return err ? err : lookup_add(parser, &event);
+	}
+	if (!slash)
+		return parse_named(parser, text, ret_modifiers);
+	if (end == slash || slash == text)
+		return error_set(parser->error, -EINVAL,
+				 "'" SHOWN "': terms stand between two slashes, PMU/TERM=VALUE,…/",
+				 parser->text);
+	*slash = *end = '\0';
+	*ret_modifiers = end + 1 + (end[1] == ':');
+	if (end[1] && !are_modifiers(*ret_modifiers))
+		return refuse_modifiers(parser, *ret_modifiers);
+	return lookup_with_terms(parser, text, slash + 1);
+}
+
+static int parse_item(struct parser *parser, const char *text)
+{
+	cleanup_free char *copy = strdup(text);
+	const size_t first = parser->out->nr;
+	const char *modifiers;
+	size_t i;
+	int err;
+
+	if (!copy)
+		return error_no_memory(parser->error, "");
+	if (strlen(text) >= EVENT_NAME_BYTES)
+		return error_set(parser->error, -EINVAL, "event name '%.40s…' is too long", text);
+	parser->text = text;
+	err = parse_event(parser, copy, &modifiers);
+	for (i = first; !err && i < parser->out->nr; i++) {
+		parser->out->items[i].leader = i;
+		modify(&parser->out->items[i], modifiers, true);
+	}
+	return err;
+}
+
+char *event_split(char **rest)
+{
+	char *text = *rest, *at = text;
+	bool is_quoted = false, has_terms = false;
+	unsigned depth = 0;
+
+	if (!text)
+		return NULL;
+	/* The slash in mem:ADDRESS/BYTES has no partner. */
+	for (; *at; at++) {
+		if (!is_quoted && !has_terms && (at == text || strchr(",{", at[-1])) &&
+		    text_starts_with(at, BREAKPOINT))
+			at += strcspn(at, ",}");
+		if (!*at)
+			break;
+		if (*at == '\'' && has_terms)
+			is_quoted = !is_quoted;
+		else if (is_quoted || (has_terms && *at != '/'))
+			continue;
+		else if (*at == '/')
+			has_terms = !has_terms;
+		else if (*at == '{')
+			depth++;
+		else if (*at == '}' && depth)
+			depth--;
+		else if (*at == ',' && !depth)
+			break;
+	}
+	*rest = *at ? at + 1 : NULL;
+	*at = '\0';
+	return text;
+}
+
+/* {EVENT,…}[:MODIFIERS] */
+static int parse_group(struct parser *parser, char *text)
+{
+	const size_t first = parser->out->nr;
+	char *end = strrchr(text, '}'), *rest = text + 1, *item;
+	cleanup_free char *whole = strdup(text);
+	const char *modifiers = "";
+	size_t i;
+	int err = 0;
+
+	if (!whole)
+		return error_no_memory(parser->error, "");
+	parser->text = whole;
+	if (end && end[1] == ':')
+		modifiers = end + 2;
+	if (!end || (end[1] && end[1] != ':') || end == text + 1)
+		return error_set(parser->error, -EINVAL,
+				 "'" SHOWN "': a group is {EVENT,EVENT…}:MODIFIERS", whole);
+	if (end[1] && !are_modifiers(modifiers))
+		return refuse_modifiers(parser, modifiers);
+	*end = '\0';
+	while (!err && (item = event_split(&rest)))
+		err = parse_item(parser, item);
+	for (i = first; !err && i < parser->out->nr; i++) {
+		struct event *event = &parser->out->items[i];
+
+		event->leader = first;
+		if (i > first)
+			event->attr.pinned = event->attr.exclusive = 0;
+		modify(event, modifiers, i == first);
+	}
+	return err;
+}
+
+static int parse_list(struct parser *parser, const char *text)
+{
+	cleanup_free char *copy = NULL;
+	const size_t first = parser->out->nr;
+	char *rest, *item;
+	int err = 0;
+
+	if (strlen(text) > TEXT_MAX)
+		return error_set(parser->error, -EINVAL, "the list of events '%.40s…' is too long",
 				 text);
-	event->exclude_user = !user;
-	event->exclude_kernel = !kernel;
-	return 0;
+	rest = copy = strdup(text);
+	if (!copy)
+		return error_no_memory(parser->error, "");
+	while (!err && (item = event_split(&rest)))
+		err = *item == '{' ? parse_group(parser, item) : parse_item(parser, item);
+	if (err)
+		parser->out->nr = first;
+	return err;
+}
+
+int events_parse(struct event_host *host, const char *text, struct events *events,
+		 struct error *error)
+{
+	struct parser parser = {.host = host, .out = events, .error = error};
+
+	return parse_list(&parser, text);
 }
 
 int event_parse(const char *text, struct event *ret, struct error *error)
 {
-	struct event event = {0};
-	char name[sizeof(event.name)];
-	const char *modifiers = NULL;
-	char *colon;
-	int err;
+	struct event_host *host =
+		event_host_open(&(struct event_host_options){.tracefs_fd = -1}, error);
+	struct events events = {0};
+	struct parser parser = {.host = host, .out = &events, .is_single = true, .error = error};
+	int err = host ? parse_item(&parser, text) : -ENOMEM;
 
-	if (strlen(text) >= sizeof(name))
-		return error_set(error, -EINVAL, "event name '%.40s…' is too long", text);
-	(void)strcpy(event.name, text);
-	(void)strcpy(name, text);
-	if (text_starts_with(text, BREAKPOINT)) {
-		err = parse_breakpoint(text, &event, &modifiers, error);
-		if (!err && modifiers)
-			err = parse_modifiers(text, modifiers, &event, error);
-		if (!err)
-			*ret = event;
-		return err;
+	if (!err && events.nr > 1) {
+		err = error_set(error, -EINVAL,
+				"'" SHOWN "' is %zu events, one of each of %s, %s, …", text,
+				events.nr, events.items[0].pmu, events.items[1].pmu);
+		error_hint(error, "name one PMU: %s/…/", events.items[0].pmu);
 	}
-	colon = strchr(name, ':');
-	if (colon)
-		*colon = '\0';
-	if (!find_plain(name, &event) && !find_cache(name, &event) && !find_raw(name, &event)) {
-		(void)error_set(error, -EINVAL, "unknown event '%s'", text);
-		error_hint(error, "use perf's event names: cpu-clock, cycles, page-faults, "
-				  "L1-dcache-load-misses, r1c2, sched:sched_switch, …");
-		return -EINVAL;
-	}
-	if (colon && parse_modifiers(text, colon + 1, &event, error) < 0)
-		return -EINVAL;
-	*ret = event;
-	return 0;
+	if (!err)
+		*ret = events.items[0];
+	events_clear(&events);
+	event_host_close(host);
+	return err;
+}
+
+bool event_is_tracepoint(const char *text)
+{
+	const char *colon = strchr(text, ':');
+	struct perf_event_attr attr;
+	struct model_code code;
+	char category[64];
+
+	if (!colon || colon == text || !colon[1] || text_starts_with(text, BREAKPOINT) ||
+	    strchr(text, '/') || text[0] == '{' || (size_t)(colon - text) >= sizeof(category))
+		return false;
+	memcpy(category, text, (size_t)(colon - text));
+	category[colon - text] = '\0';
+	/* No tracepoint is called like modifiers: mem-loads:P is an event of a PMU. */
+	return !generic_find(category, &attr) && !are_modifiers(colon + 1) &&
+	       models_find(NULL, text, &code) < 0;
 }
 
 bool event_is_clock(const struct event *event)
 {
-	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
-						     event->config == PERF_COUNT_SW_TASK_CLOCK);
+	return event->attr.type == PERF_TYPE_SOFTWARE &&
+	       (event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+		event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+double event_count_estimate(const struct event_count *count)
+{
+	if (!count->running_ns || count->running_ns >= count->enabled_ns)
+		return count->running_ns ? (double)count->value : 0;
+	return (double)count->value * ((double)count->enabled_ns / (double)count->running_ns);
+}
+
+const char *event_value_unit(const struct event *event)
+{
+	return event_is_clock(event) ? "nanoseconds" : "count";
 }

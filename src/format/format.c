@@ -93,20 +93,21 @@ static int read_perf(FILE *in, const struct format_read_options *options, struct
 }
 
 /*
- * name, extensions, is_binary, keeps_labels, write, is_it, read, parse. The first format that
+ * name, extensions, is_binary, keeps_labels, has_one_value, write, is_it, read, parse. The first format that
  * recognizes an input is used.
  */
-#define FORMATS(X)                                                                            \
-	X("pprof", ".pb.gz, .pprof", true, true, pprof_write, pprof_is_it, NULL, pprof_parse) \
-	X("perf", ".perf", false, true, perf_script_write, perf_script_is_it, read_perf)      \
-	X("folded", ".folded", false, false, folded_write, folded_is_it, folded_read)         \
-	X("report", ".txt", false, false, write_report)                                       \
-	X("html", ".html", true, false, html_write)                                           \
-	X("svg", ".svg", true, false, svg_write)                                              \
-	X("speedscope", ".speedscope.json", true, false, speedscope_write)                    \
-	X("json", ".json", false, false, write_json)                                          \
-	X("csv", ".csv", false, false, write_csv)                                             \
-	X("md", ".md", false, false, write_markdown)
+#define FORMATS(X)                                                                              \
+	X("pprof", ".pb.gz, .pprof", true, true, false, pprof_write, pprof_is_it, NULL,         \
+	  pprof_parse)                                                                          \
+	X("perf", ".perf", false, true, false, perf_script_write, perf_script_is_it, read_perf) \
+	X("folded", ".folded", false, false, true, folded_write, folded_is_it, folded_read)     \
+	X("report", ".txt", false, false, true, write_report)                                   \
+	X("html", ".html", true, false, false, html_write)                                      \
+	X("svg", ".svg", true, false, false, svg_write)                                         \
+	X("speedscope", ".speedscope.json", true, false, false, speedscope_write)               \
+	X("json", ".json", false, false, false, write_json)                                     \
+	X("csv", ".csv", false, false, false, write_csv)                                        \
+	X("md", ".md", false, false, true, write_markdown)
 
 static const struct format formats[] = {
 #define X(...) {__VA_ARGS__},

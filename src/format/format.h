@@ -25,6 +25,7 @@ struct format_options {
 	unsigned width;	 /* columns of the terminal; 0: no terminal */
 	bool ascii;	 /* the terminal cannot show UTF-8 */
 	bool color;	 /* colours are possible and wanted */
+	bool has_root;	 /* folded stacks begin with the event: [cycles] */
 	const struct flame_style *flame;	   /* NULL: default style */
 	const struct report_style *report;	   /* NULL: default style */
 	const struct categories *categories;	   /* NULL: none */
@@ -34,7 +35,8 @@ struct format_options {
 /* Properties of an input that are not in the file; each format uses the ones that apply to it. */
 struct format_read_options {
 	const struct format *format; /* NULL: detect by content, then by name */
-	bool no_comm; /* folded stacks begin with a function, not with a thread name */
+	bool no_comm;	      /* folded stacks begin with a function, not with a thread name */
+	uint64_t spare_bytes; /* available memory; 0: the kernel is asked */
 };
 
 /* Limit of profile_add_sample(). Lines with deeper stacks are skipped. */
@@ -60,6 +62,7 @@ struct format {
 	const char *extensions; /* of files: ".pb.gz, .pprof" */
 	bool is_binary;		/* not for terminals */
 	bool keeps_labels;	/* all labels are kept, for other programs */
+	bool has_one_value;	/* of several events, each is written in turn */
 	/* Returns 0, -ENOMEM, or the stream's errno. */
 	int (*write)(const struct profile *profile, const struct format_options *options,
 		     FILE *out);

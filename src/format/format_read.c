@@ -126,17 +126,17 @@ static int refuse_foreign(const char *head, size_t nr, const char *path, struct 
 /* --- files in memory -------------------------------------------------------------------------- */
 
 /* Half of the spare memory: the profile made from the file needs as much again. */
-static uint64_t choose_max_bytes(void)
+static uint64_t choose_max_bytes(uint64_t spare)
 {
-	uint64_t spare = read_budget_spare_memory() / FORMAT_MEMORY_SHARE;
+	spare = (spare ? spare : read_budget_spare_memory()) / FORMAT_MEMORY_SHARE;
 
 	return spare < FORMAT_MAX_BYTES ? spare : FORMAT_MAX_BYTES;
 }
 
 /* Reads the whole file, inflated if it is compressed. */
-static int read_whole(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error)
+static int read_whole(FILE *in, uint64_t spare, uint8_t **ret, size_t *ret_nr, struct error *error)
 {
-	uint64_t max_bytes = choose_max_bytes();
+	uint64_t max_bytes = choose_max_bytes(spare);
 	int result = gzip_read(in, max_bytes, ret, ret_nr);
 
 	if (result == -EFBIG) {
@@ -201,14 +201,14 @@ int format_read(FILE *in, const char *path, const struct format_read_options *op
 	int err = 0;
 
 	if (is_packed) {
-		err = read_whole(in, &bytes, &nr_bytes, error);
+		err = read_whole(in, options->spare_bytes, &bytes, &nr_bytes, error);
 		head = (const char *)bytes;
 		nr_head = nr_bytes < HEAD_BYTES ? nr_bytes : HEAD_BYTES;
 	}
 	if (!err && !format)
 		err = detect(head, nr_head, is_packed, path, &format, error);
 	if (!err && format->parse && !bytes)
-		err = read_whole(in, &bytes, &nr_bytes, error);
+		err = read_whole(in, options->spare_bytes, &bytes, &nr_bytes, error);
 	if (err)
 		return err;
 	if (format->parse)

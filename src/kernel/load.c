@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -39,6 +40,11 @@ static const char *const structs_read[] = {
 	"xol_area",
 	"uprobes_state",
 	"mm_struct",
+	"sched_entity",
+	"sched_info",
+	"kernfs_node",
+	"cgroup",
+	"css_set",
 	"task_struct",
 };
 
@@ -222,19 +228,58 @@ bool load_has_func_ret(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_get_func_ret, NULL) == 1;
 }
 
-int load_nr_cpus(struct error *error)
+int load_try_types(struct error *error)
 {
-	int nr = libbpf_num_possible_cpus();
+	int fd;
 
-	return nr > 0 ? nr : error_set(error, -EIO, "cannot read the number of possible CPUs");
+	libbpf_set_print(print);
+	fd = core_btf_extract(KERNEL_BTF, structs_read, ARRAY_SIZE(structs_read), error);
+
+	if (fd < 0)
+		return error->code;
+	(void)close(fd);
+	return 0;
+}
+
+int load_try(struct error *error)
+{
+	const struct bpf_insn nothing[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "stook_try", "Dual BSD/GPL", nothing,
+			       ARRAY_SIZE(nothing), NULL);
+
+	if (fd < 0)
+		return load_explain(-errno, error);
+	(void)close(fd);
+	return 0;
+}
+
+#define FILES_ENOUGH 64 /* to load, without those that each CPU needs */
+
+/*
+ * libbpf tries what the kernel can do, and takes it for an older one if there is no descriptor for that. After the
+ * failure it has closed the ones that it had.
+ */
+static bool has_few_descriptors(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FILES_ENOUGH;
 }
 
 int load_explain(int err, struct error *error)
 {
+	if (err == -EINVAL && has_few_descriptors())
+		err = -EMFILE;
 	if (err == -EPERM) {
 		(void)error_set(error, err, "not permitted to load BPF programs: %s",
 				strerror(-err));
-		error_hint(error, "run as root, or with CAP_BPF and CAP_PERFMON");
+		error_hint(error,
+			   "run as root, or with CAP_BPF and CAP_PERFMON; if you do, a security "
+			   "module, kernel lockdown or a container's seccomp filter forbids "
+			   "bpf(), or, before Linux 5.11, ulimit -l is too low for its maps");
 	} else if (err == -ENOMEM || err == -E2BIG || err == -ENOSPC) {
 		(void)error_set(error, err, "cannot create the BPF maps: %s", strerror(-err));
 		error_hint(error, "reduce --ring-bytes or --count-entries; before Linux 5.11, "

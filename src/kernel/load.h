@@ -81,10 +81,11 @@ void load_types_close(struct load_types *types);
 bool load_has_func_ret(void);
 
 /*
- * Returns the number of possible CPUs, which is the number of values in a per-CPU map; or a
- * negative errno.
+ * Try to extract the kernel types, and to load a program that does nothing. 0 or a negative errno. libbpf's messages go
+ * to the log.
  */
-int load_nr_cpus(struct error *error);
+int load_try_types(struct error *error);
+int load_try(struct error *error);
 
 /* Fills error with why the kernel rejected an object. Returns err. */
 int load_explain(int err, struct error *error);

@@ -25,46 +25,126 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/isolated.h"
+#include "kernel/perf_open.h"
+#include "proc/process_info.h"
 
 /* --- privileges --------------------------------------------------------------------------------- */
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 
-static const struct {
-	unsigned number;
-	const char *name, *what_for;
-} needed[] = {
-	{CAP_BPF, "CAP_BPF", "load BPF programs"},
-	{CAP_PERFMON, "CAP_PERFMON", "sample all processes"},
+/*
+ * In order of importance. Those for names are all that an ordinary user needs besides; root's are to give helper
+ * processes another user and root directory, to signal JVMs, to write outputs everywhere, and to change priorities.
+ */
+static const struct privilege privileges[] = {
+#define ROW(name, use, what_for, without)                                    \
+	{                                                                    \
+		CAP_##name, "CAP_" #name, PRIVILEGE_##use, what_for, without \
+	}
+	ROW(BPF, NEEDED, "load BPF programs", "nothing can be profiled"),
+	ROW(PERFMON, NEEDED, "sample all processes", "nothing can be profiled"),
+	ROW(SYS_PTRACE, NAMES, "open the files that other users' processes have mapped",
+	    "no names in deleted files and in containers; on older kernels, none in other users' "
+	    "processes"),
+	ROW(DAC_READ_SEARCH, NAMES, "read the files of other users",
+	    "no names, and truncated stacks, in files that only their owner can read"),
+	ROW(CHECKPOINT_RESTORE, NAMES, "open files through their mappings",
+	    "no names in deleted files and in containers"),
+	ROW(SYSLOG, NAMES, "read the addresses in /proc/kallsyms",
+	    "before Linux 5.13, no names of kernel functions"),
+	ROW(SETUID, ROOT, "give helper processes a user of their own",
+	    "they keep the user, without capabilities; --java only for processes of the same user"),
+	ROW(SETGID, ROOT, "give helper processes a group of their own",
+	    "they keep the user, without capabilities; --java only for processes of the same user"),
+	ROW(SYS_CHROOT, ROOT, "ask JVMs in containers for names", "--java does not ask them"),
+	ROW(KILL, ROOT, "end helper processes that hang", "they stay until the run ends"),
+	ROW(DAC_OVERRIDE, ROOT, "write outputs to directories of other users",
+	    "such outputs cannot be written"),
+	ROW(CHOWN, ROOT, "keep the owners of outputs that are replaced",
+	    "files of other users cannot be replaced"),
+	ROW(FOWNER, ROOT, "keep the modes of outputs that are replaced",
+	    "files of other users cannot be replaced"),
+	ROW(FSETID, ROOT, "keep the set-group-ID bits of outputs that are replaced",
+	    "these bits are lost"),
+	ROW(SYS_NICE, ROOT, "read the buffers at a high priority",
+	    "samples may be lost on an overloaded host"),
+#undef ROW
 };
 
-int privileges_check(struct error *error)
+const struct privilege *privilege_get(size_t i)
+{
+	return i < ARRAY_SIZE(privileges) ? &privileges[i] : NULL;
+}
+
+/* If capget() fails, the decision is the kernel's. */
+static uint64_t effective(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-	uint64_t have = UINT64_MAX; /* if capget() fails, leave the decision to the kernel */
+
+	return syscall(SYS_capget, &header, data) < 0
+		       ? UINT64_MAX
+		       : (uint64_t)data[1].effective << 32 | data[0].effective;
+}
+
+bool privilege_is_held(const struct privilege *privilege)
+{
+	const uint64_t have = effective();
+	const bool is_included = privilege->use == PRIVILEGE_NEEDED && have & 1ULL << CAP_SYS_ADMIN;
+
+	return is_included || have & 1ULL << privilege->number;
+}
+
+/* Appends the names of all capabilities with this use, as a list of words. */
+static void list_names(enum privilege_use use, char *text, size_t bytes)
+{
+	size_t i, used;
+
+	for (i = 0; i < ARRAY_SIZE(privileges); i++) {
+		used = strlen(text);
+		if (privileges[i].use == use)
+			(void)snprintf(text + used, bytes - used, "%s%s", used ? " " : "",
+				       privileges[i].name);
+	}
+}
+
+static int refuse(const char *missing, struct error *error)
+{
+	char needed[100] = "", names[200] = "";
+
+	list_names(PRIVILEGE_NEEDED, needed, sizeof(needed));
+	list_names(PRIVILEGE_NAMES, names, sizeof(names));
+	(void)error_set(error, -EPERM, "not permitted: %s missing", missing);
+	error_hint(error,
+		   "run with sudo, or with these capabilities: %s, and %s for names; sysctl "
+		   "kernel.unprivileged_bpf_disabled and kernel.perf_event_paranoid do not replace "
+		   "them",
+		   needed, names);
+	return -EPERM;
+}
+
+int privileges_check(struct error *error)
+{
 	char missing[200] = "";
 	size_t i;
 
-	if (syscall(SYS_capget, &header, data) == 0)
-		have = (uint64_t)data[1].effective << 32 | data[0].effective;
-	if (have & 1ULL << CAP_SYS_ADMIN)
-		have = UINT64_MAX; /* CAP_SYS_ADMIN includes both */
-	for (i = 0; i < ARRAY_SIZE(needed); i++) {
+	for (i = 0; i < ARRAY_SIZE(privileges); i++) {
+		const struct privilege *privilege = &privileges[i];
 		size_t used = strlen(missing);
 
-		if (!(have & 1ULL << needed[i].number))
+		if (privilege->use == PRIVILEGE_NEEDED && !privilege_is_held(privilege))
 			(void)snprintf(missing + used, sizeof(missing) - used, "%s%s (to %s)",
-				       used ? " and " : "", needed[i].name, needed[i].what_for);
+				       used ? " and " : "", privilege->name, privilege->what_for);
 	}
-	if (*missing) {
-		(void)error_set(error, -EPERM, "not permitted: %s missing", missing);
-		error_hint(
-			error,
-			"run with sudo, or with these capabilities: CAP_BPF CAP_PERFMON, and "
-			"CAP_SYS_PTRACE CAP_DAC_READ_SEARCH CAP_CHECKPOINT_RESTORE CAP_SYSLOG for "
-			"names; sysctl kernel.unprivileged_bpf_disabled and "
-			"kernel.perf_event_paranoid do not replace them");
+	if (*missing)
+		return refuse(missing, error);
+	if (process_own_userns()) {
+		(void)error_set(
+			error, -EPERM,
+			"not permitted: the capabilities are those of a user namespace, and do "
+			"not count for BPF and perf events");
+		error_hint(error, "run on the host, or in a container without a user namespace of "
+				  "its own");
 		return -EPERM;
 	}
 	if (access(BTF_PATH, R_OK) == 0)
@@ -75,22 +155,40 @@ int privileges_check(struct error *error)
 }
 
 /*
- * The first six are all that an ordinary user needs. The others are root's: to give helper processes another user and
- * root directory, to signal JVMs, to write outputs everywhere, and to change priorities.
+ * True if events cannot be opened without CAP_SYS_ADMIN: Debian's kernels do not accept CAP_PERFMON if
+ * kernel.perf_event_paranoid is 3, their default.
  */
-static const unsigned kept[] = {
-	CAP_BPF,    CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE,
-	CAP_SYSLOG, CAP_SETUID,	 CAP_SETGID,	 CAP_SYS_CHROOT,      CAP_KILL,
-	CAP_CHOWN,  CAP_FOWNER,	 CAP_FSETID,	 CAP_DAC_OVERRIDE,    CAP_SYS_NICE,
-};
+static bool events_need_admin(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+	};
+	cleanup_fd int fd = -1;
+	bool needs_admin;
+
+	if (syscall(SYS_capget, &header, data) < 0 || !(data[0].effective & 1U << CAP_SYS_ADMIN))
+		return false;
+	data[0].effective &= ~(1U << CAP_SYS_ADMIN);
+	if (syscall(SYS_capset, &header, data) < 0)
+		return false;
+	fd = perf_open(&attr, perf_any_cpu());
+	needs_admin = fd < 0 && (errno == EACCES || errno == EPERM);
+	data[0].effective |= 1U << CAP_SYS_ADMIN;
+	(void)syscall(SYS_capset, &header, data);
+	return needs_admin;
+}
 
 void privileges_drop(void)
 {
-	uint64_t keep = 0;
+	uint64_t keep = events_need_admin() ? 1ULL << CAP_SYS_ADMIN : 0;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(kept); i++)
-		keep |= 1ULL << kept[i];
+	for (i = 0; i < ARRAY_SIZE(privileges); i++)
+		keep |= 1ULL << privileges[i].number;
 	isolated_keep_capabilities(keep, 1ULL << CAP_BPF | 1ULL << CAP_PERFMON);
 }
 

@@ -2,7 +2,28 @@
 #ifndef STOOK_KERNEL_PREFLIGHT_H
 #define STOOK_KERNEL_PREFLIGHT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/error.h"
+
+enum privilege_use {
+	PRIVILEGE_NEEDED, /* CAP_SYS_ADMIN includes it */
+	PRIVILEGE_NAMES,
+	PRIVILEGE_ROOT,
+};
+
+/* A capability that Stook uses, and so keeps: see privileges_drop(). */
+struct privilege {
+	unsigned number;
+	const char *name;
+	enum privilege_use use;
+	const char *what_for; /* "load BPF programs" */
+	const char *without;  /* what is lost without it */
+};
+
+const struct privilege *privilege_get(size_t i); /* NULL past the last one */
+bool privilege_is_held(const struct privilege *privilege);
 
 /*
  * Returns 0, or -EPERM or -ENOTSUP with an error that names what is missing and what to do about

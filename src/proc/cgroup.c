@@ -4,6 +4,7 @@
  */
 #include "proc/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "proc/process_info.h"
@@ -68,6 +70,37 @@ int cgroup_open(const char *path, struct error *error)
 	if (fd < 0)
 		return error_set_errno(error, "no cgroup '%s' below '%s'", path, root);
 	return fd;
+}
+
+int cgroup_children(int fd, char ***ret, size_t *ret_nr, struct error *error)
+{
+	int own_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = own_fd < 0 ? NULL : fdopendir(own_fd);
+	size_t nr = 0, cap = 0;
+	struct dirent *entry;
+	char **names = NULL;
+	int err = 0;
+
+	if (!directory) {
+		err = error_set_errno(error, "cannot list cgroups");
+		if (own_fd >= 0)
+			(void)close(own_fd);
+		return err;
+	}
+	while (!err && (entry = readdir(directory))) {
+		char *name;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		name = strdup(entry->d_name);
+		err = name ? ARRAY_ADD(names, nr, cap, name) : -ENOMEM;
+		if (err)
+			free(name);
+	}
+	(void)closedir(directory);
+	*ret = names;
+	*ret_nr = nr;
+	return err ? error_no_memory(error, "") : 0;
 }
 
 char *cgroup_path(int root_fd, uint64_t id)

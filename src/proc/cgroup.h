@@ -2,6 +2,7 @@
 #ifndef STOOK_PROC_CGROUP_H
 #define STOOK_PROC_CGROUP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -14,6 +15,9 @@ int cgroup_open(const char *path, struct error *error);
 
 /* Opens the tree's root, for cgroup_path(). Returns a descriptor or a negative errno. */
 int cgroup_open_root(struct error *error);
+
+/* Lists the names of the cgroups directly below one: an array, and each name, to be freed. 0 or a negative errno. */
+int cgroup_children(int fd, char ***ret, size_t *ret_nr, struct error *error);
 
 /*
  * The path of the cgroup with this id, relative to the root ("/a/b"), to be freed; NULL if it was

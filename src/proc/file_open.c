@@ -246,16 +246,41 @@ int file_find_again(const struct file_id *id, int root_fd, const char *path, str
 	return handle < 0 ? handle : accept_file(handle, id, ret);
 }
 
-int file_open_below(int root_fd, const char *path)
+int file_find_any(int root_fd, const char *path, struct found_file *ret)
+{
+	cleanup_fd int handle = handle_below(root_fd, path, 0);
+	struct found_file found = {.handle = handle};
+	struct stat st;
+	int err = handle < 0 ? handle : check_bytes(handle, &st);
+
+	if (err < 0)
+		return err;
+	found.is_on_server = is_of_server(handle);
+	found.uid = st.st_uid;
+	if (access("/proc/self/fd", F_OK) < 0) /* the handle could not be opened again */
+		found.handle = reopen_below(handle, root_fd, path);
+	else
+		(void)take_fd(&handle);
+	if (found.handle < 0)
+		return found.handle;
+	*ret = found;
+	return 0;
+}
+
+int file_find_below(int root_fd, const char *path)
 {
 	cleanup_fd int handle = handle_below(root_fd, path, 0);
 	struct stat st;
-	int err;
+	int err = handle < 0 ? handle : check_bytes(handle, &st);
 
-	if (handle < 0)
-		return handle;
-	err = check_bytes(handle, &st);
-	return err < 0 ? err : reopen_below(handle, root_fd, path);
+	return err < 0 ? err : take_fd(&handle);
+}
+
+int file_open_below(int root_fd, const char *path)
+{
+	cleanup_fd int handle = file_find_below(root_fd, path);
+
+	return handle < 0 ? handle : reopen_below(handle, root_fd, path);
 }
 
 bool file_owners_include(const struct file_owners *owners, uid_t uid)
@@ -376,19 +401,6 @@ int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, ui
 		return 0;
 	/* EPERM: the mapping could be opened if we had the capability. */
 	return err == -EACCES || err == -EPERM || below == -EACCES ? -EACCES : -ENOENT;
-}
-
-int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
-		     uint64_t end)
-{
-	struct found_file found;
-	int err = file_find_mapped(id, path, pid, start, end, &found), fd;
-
-	if (err < 0)
-		return err;
-	fd = reopen(found.handle);
-	(void)close(found.handle);
-	return fd;
 }
 
 /* --- files of root --------------------------------------------------------------------------- */

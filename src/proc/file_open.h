@@ -33,9 +33,11 @@ int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, ui
 int file_find_again(const struct file_id *id, int root_fd, const char *path,
 		    struct found_file *ret);
 
-/* As file_find_mapped(), but opens the file for reading, and returns the descriptor. */
-int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
-		     uint64_t end);
+/*
+ * Finds any regular file at the path below root_fd, as file_open_below(). Reads nothing of it. Without /proc, the handle is
+ * a descriptor for reading, since an O_PATH handle could not be opened again.
+ */
+int file_find_any(int root_fd, const char *path, struct found_file *ret);
 
 /* Opens the regular file behind an O_PATH handle for reading. Returns a descriptor or a negative errno. */
 int file_open_handle(int handle);
@@ -44,11 +46,14 @@ int file_open_handle(int handle);
 int file_open_root(int32_t pid);
 
 /*
- * Opens the regular file at a path below a root (a handle; -1: ours) for reading. No symbolic link
- * and no `..` leads out of the root. Returns a descriptor, -ENOENT, -EACCES, or another negative
+ * Finds the regular file at a path below a root (a handle; -1: ours). No symbolic link
+ * and no `..` leads out of the root. Returns an O_PATH handle, -ENOENT, -EACCES, or another negative
  * errno; -EINVAL if it is not a regular file. Files of procfs, sysfs, tracefs and the like are
- * never opened.
+ * never found.
  */
+int file_find_below(int root_fd, const char *path);
+
+/* Likewise, but opens the file for reading, and returns the descriptor. */
 int file_open_below(int root_fd, const char *path);
 
 /* Users whose files are trusted. */

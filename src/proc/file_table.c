@@ -1,4 +1,9 @@
-/* Numbers for files, their handles, and the looks that are wanted for them. */
+/*
+ * Numbers for files, their handles, and the looks that are wanted for them.
+ *
+ * A number is never given to another file, so whoever has an old one (a look that is under way, a module of an earlier
+ * interval) finds that the file is forgotten, and not another file. Entries have a life: file_table_sweep().
+ */
 #include "proc/file_table.h"
 
 #include <errno.h>
@@ -15,7 +20,8 @@
 #include "proc/look.h"
 #include "proc/root_table.h"
 
-#define NO_FILE UINT32_MAX
+/* Numbers begin anew after this one. */
+#define LAST_NUMBER (UINT32_MAX - 2)
 
 /* Limit of compared files with the same inode number: a target can replace a file without end. */
 #define FORMER_MAX 64
@@ -27,14 +33,30 @@
 #define GONE_TRIES    64
 #define TRIES_AT_ONCE 4
 
+/* Each entry is in one of these lists, the one that came first at the front. */
+enum list {
+	LIST_OPEN,	   /* has a handle, and no samples */
+	LIST_OPEN_SAMPLED, /* has a handle, and samples */
+	LIST_CLOSED,
+	LIST_UNUSED, /* closed, and nobody used it at the latest sweep */
+	NR_LISTS,
+};
+
 struct entry {
 	struct file file;
+	uint32_t number;
 	char *path;
-	uint32_t older; /* another file with the same hash: mostly the inode's earlier content */
-	uint32_t next, previous; /* in its list of open files */
-	uint32_t nr_tries;	 /* looks at it that were wanted */
-	uint32_t nr_waiting;	 /* of these, without a result so far */
-	bool is_copy;		 /* see file_table_copy() */
+	bool is_cut; /* the path is only its end, or short: not part of path_bytes */
+	struct entry *older,
+		*newer; /* other files with the same hash: mostly the inode's other contents */
+	struct entry *previous, *next; /* in its list */
+	enum list list;
+	uint32_t nr_tries;   /* looks at it that were wanted */
+	uint32_t nr_waiting; /* of these, without a result so far */
+	int root;	     /* in the table of roots; ROOT_OURS also if it is unknown */
+	bool is_marked;
+	bool is_rootless; /* its root may have been released: it is looked at only through a process */
+	bool is_copy;	  /* see file_table_copy() */
 };
 
 /* A wanted look. */
@@ -44,18 +66,21 @@ struct wanted {
 	uint64_t start, end;
 };
 
-/* Open files, the one opened first at the front. */
-struct open_list {
-	uint32_t first, last;
-};
-
 struct file_table {
-	struct entry *entries;
-	size_t nr, capacity;
-	size_t path_bytes, nr_cut;     /* of all paths; number of files with a truncated one */
-	struct u64_map newest_by_hash; /* hash of device and inode → number */
-	size_t nr_open, max_open;
-	struct open_list lists[2]; /* files without samples, files with samples */
+	struct u64_map by_number;      /* → struct entry * */
+	struct u64_map newest_by_hash; /* hash of device and inode → struct entry * */
+	uint32_t next_number;
+	struct {
+		struct entry *first, *last;
+		size_t nr;
+	} lists[NR_LISTS];
+	size_t path_bytes,
+		nr_cut;	     /* of whole long paths; number of files ever with a truncated one */
+	uint64_t nr_seen;    /* files, ever */
+	uint64_t nr_refused; /* times that a file found no place */
+	uint64_t nr_forgotten[NR_FILE_STATES]; /* files with samples, by their last state */
+	size_t max_open;
+	size_t nr_swept; /* files that were left after the latest sweep */
 	struct root_table *roots;
 	struct wanted *wanted; /* [first_wanted, nr_wanted) are still to be taken */
 	size_t first_wanted, nr_wanted, cap_wanted;
@@ -68,7 +93,6 @@ struct file_table *file_table_new(size_t max_open)
 	if (!table)
 		return NULL;
 	table->max_open = max_open ? max_open : 1;
-	table->lists[false] = table->lists[true] = (struct open_list){NO_FILE, NO_FILE};
 	table->roots = root_table_new();
 	if (!table->roots) {
 		free(table);
@@ -77,19 +101,42 @@ struct file_table *file_table_new(size_t max_open)
 	return table;
 }
 
+static void entry_free(struct entry *entry)
+{
+	if (entry->file.handle >= 0)
+		(void)close(entry->file.handle);
+	free(entry->path);
+	free(entry);
+}
+
+static struct entry *entry_in(const struct u64_map *map, uint64_t key)
+{
+	const uint64_t *value = u64_map_find(map, key);
+
+	return value ? (struct entry *)(uintptr_t)*value : NULL;
+}
+
+static struct entry *entry_of(const struct u64_map_slot *slot)
+{
+	return (struct entry *)(uintptr_t)slot->value;
+}
+
+static struct entry *find(const struct file_table *table, uint32_t number)
+{
+	return entry_in(&table->by_number, number);
+}
+
 void file_table_free(struct file_table *table)
 {
-	size_t i;
+	const struct u64_map_slot *slot;
+	size_t position = 0;
 
 	if (!table)
 		return;
-	for (i = 0; i < table->nr; i++) {
-		if (table->entries[i].file.handle >= 0)
-			(void)close(table->entries[i].file.handle);
-		free(table->entries[i].path);
-	}
-	free(table->entries);
+	while ((slot = u64_map_next(&table->by_number, &position)))
+		entry_free(entry_of(slot));
 	free(table->wanted);
+	u64_map_clear(&table->by_number);
 	u64_map_clear(&table->newest_by_hash);
 	root_table_free(table->roots);
 	free(table);
@@ -106,42 +153,54 @@ static bool same_file(const struct file_id *a, const struct file_id *b)
 	       (!a->generation || !b->generation || a->generation == b->generation);
 }
 
-static uint32_t newest(const struct file_table *table, uint64_t hash)
-{
-	const uint64_t *number = u64_map_find(&table->newest_by_hash, hash);
+/* --- lists ----------------------------------------------------------------------------------- */
 
-	return number ? (uint32_t)*number : NO_FILE;
+static void unlist(struct file_table *table, struct entry *entry)
+{
+	if (entry->previous)
+		entry->previous->next = entry->next;
+	else
+		table->lists[entry->list].first = entry->next;
+	if (entry->next)
+		entry->next->previous = entry->previous;
+	else
+		table->lists[entry->list].last = entry->previous;
+	table->lists[entry->list].nr--;
 }
 
-/* --- open files ------------------------------------------------------------------------------ */
-
-static void list_open(struct file_table *table, uint32_t number)
+/* Adds an entry that is in no list to the end of one. */
+static void list(struct file_table *table, struct entry *entry, enum list list)
 {
-	struct entry *entry = &table->entries[number];
-	struct open_list *list = &table->lists[entry->file.sampled];
+	struct entry *last = table->lists[list].last;
 
-	entry->next = NO_FILE;
-	entry->previous = list->last;
-	if (list->last != NO_FILE)
-		table->entries[list->last].next = number;
+	entry->list = list;
+	entry->next = NULL;
+	entry->previous = last;
+	if (last)
+		last->next = entry;
 	else
-		list->first = number;
-	list->last = number;
+		table->lists[list].first = entry;
+	table->lists[list].last = entry;
+	table->lists[list].nr++;
 }
 
-static void unlist_open(struct file_table *table, uint32_t number)
+static void move_to(struct file_table *table, struct entry *entry, enum list to)
 {
-	const struct entry *entry = &table->entries[number];
-	struct open_list *list = &table->lists[entry->file.sampled];
+	unlist(table, entry);
+	list(table, entry, to);
+}
 
-	if (entry->previous != NO_FILE)
-		table->entries[entry->previous].next = entry->next;
-	else
-		list->first = entry->next;
-	if (entry->next != NO_FILE)
-		table->entries[entry->next].previous = entry->previous;
-	else
-		list->last = entry->previous;
+static size_t nr_open(const struct file_table *table)
+{
+	return table->lists[LIST_OPEN].nr + table->lists[LIST_OPEN_SAMPLED].nr;
+}
+
+static void close_file(struct file_table *table, struct entry *entry)
+{
+	(void)close(entry->file.handle);
+	entry->file.handle = -1;
+	entry->file.state = FILE_CLOSED;
+	move_to(table, entry, LIST_CLOSED);
 }
 
 /*
@@ -150,28 +209,23 @@ static void unlist_open(struct file_table *table, uint32_t number)
  */
 static void make_room(struct file_table *table)
 {
-	while (table->nr_open >= table->max_open) {
-		uint32_t number = table->lists[false].first;
-		struct file *file;
+	while (nr_open(table) >= table->max_open) {
+		struct entry *first = table->lists[LIST_OPEN].first;
 
-		if (number == NO_FILE)
-			number = table->lists[true].first;
-		file = &table->entries[number].file;
-		unlist_open(table, number);
-		(void)close(file->handle);
-		file->handle = -1;
-		file->state = FILE_CLOSED;
-		table->nr_open--;
+		close_file(table, first ? first : table->lists[LIST_OPEN_SAMPLED].first);
 	}
 }
 
+/* --- entries --------------------------------------------------------------------------------- */
+
 /* A copy of the path, or of its end if there is no room for more; to be freed. */
-static char *copy_path(struct file_table *table, const char *path)
+static char *copy_path(struct file_table *table, const char *path, bool *ret_is_cut)
 {
 	size_t nr = strlen(path);
 	char *copy = NULL;
 
-	if (nr <= FILE_PATH_TAIL || nr <= FILE_PATHS_MAX_BYTES - table->path_bytes) {
+	*ret_is_cut = nr > FILE_PATH_TAIL && nr > FILE_PATHS_MAX_BYTES - table->path_bytes;
+	if (!*ret_is_cut) {
 		copy = strdup(path);
 		if (copy && nr > FILE_PATH_TAIL)
 			table->path_bytes += nr;
@@ -186,35 +240,86 @@ static char *copy_path(struct file_table *table, const char *path)
 	return copy;
 }
 
-/* Adds a new entry without a descriptor. */
-static int64_t append(struct file_table *table, const struct file_id *id, const char *path)
+static void free_path(struct file_table *table, struct entry *entry)
 {
-	uint64_t hash = hash_of(id);
-	struct entry entry = {.file = {.id = *id,
-				       .handle = -1,
-				       .state = FILE_GONE,
-				       .uid = (uid_t)-1,
-				       .root_fd = -1},
-			      .older = newest(table, hash)};
+	size_t nr = entry->path ? strlen(entry->path) : 0;
 
-	if (table->nr >= FILE_TABLE_MAX)
-		return -ENOSPC;
-	if (ARRAY_RESERVE(table->entries, table->capacity, table->nr + 1) < 0)
-		return -ENOMEM;
-	entry.path = copy_path(table, path);
-	if (!entry.path || u64_map_set(&table->newest_by_hash, hash, table->nr) < 0) {
-		free(entry.path);
-		return -ENOMEM;
-	}
-	entry.file.path = entry.path;
-	table->entries[table->nr] = entry;
-	return (int64_t)table->nr++;
+	if (!entry->is_cut && nr > FILE_PATH_TAIL)
+		table->path_bytes -= nr;
+	free(entry->path);
+	entry->path = NULL;
 }
 
-static void set_found(struct file_table *table, uint32_t number, const struct found_file *found,
+/* Returns a new entry, without a path and a descriptor, which no identity leads to; NULL when out of memory. */
+static struct entry *add_entry(struct file_table *table, uint32_t number)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry || u64_map_set(&table->by_number, number, (uintptr_t)entry) < 0) {
+		free(entry);
+		return NULL;
+	}
+	entry->number = number;
+	entry->file = (struct file){
+		.path = "", .state = FILE_GONE, .handle = -1, .uid = (uid_t)-1, .root_fd = -1};
+	list(table, entry, LIST_CLOSED);
+	return entry;
+}
+
+/* Removes an entry. */
+static void forget(struct file_table *table, struct entry *entry)
+{
+	const uint64_t hash = hash_of(&entry->file.id);
+
+	if (entry->older)
+		entry->older->newer = entry->newer;
+	if (entry->newer)
+		entry->newer->older = entry->older;
+	else if (entry_in(&table->newest_by_hash, hash) == entry && entry->older)
+		(void)u64_map_set(&table->newest_by_hash, hash, (uintptr_t)entry->older);
+	else if (entry_in(&table->newest_by_hash, hash) == entry)
+		(void)u64_map_remove(&table->newest_by_hash, hash);
+	(void)u64_map_remove(&table->by_number, entry->number);
+	table->nr_forgotten[entry->file.state] += entry->file.sampled;
+	unlist(table, entry);
+	free_path(table, entry);
+	entry_free(entry);
+}
+
+/* Adds a new file without a descriptor. */
+static int64_t append(struct file_table *table, const struct file_id *id, const char *path)
+{
+	const uint64_t hash = hash_of(id);
+	struct entry *entry, *older = entry_in(&table->newest_by_hash, hash);
+
+	if (table->by_number.nr >= FILE_TABLE_MAX) {
+		table->nr_refused++;
+		return -ENOSPC;
+	}
+	while (find(table, table->next_number))
+		table->next_number = table->next_number == LAST_NUMBER ? 0 : table->next_number + 1;
+	entry = add_entry(table, table->next_number);
+	if (!entry)
+		return -ENOMEM;
+	entry->file.id = *id;
+	entry->path = copy_path(table, path, &entry->is_cut);
+	if (!entry->path || u64_map_set(&table->newest_by_hash, hash, (uintptr_t)entry) < 0) {
+		forget(table, entry);
+		return -ENOMEM;
+	}
+	entry->file.path = entry->path;
+	entry->older = older;
+	if (older)
+		older->newer = entry;
+	table->nr_seen++;
+	table->next_number = entry->number == LAST_NUMBER ? 0 : entry->number + 1;
+	return entry->number;
+}
+
+static void set_found(struct file_table *table, struct entry *entry, const struct found_file *found,
 		      bool is_of_root)
 {
-	struct file *file = &table->entries[number].file;
+	struct file *file = &entry->file;
 
 	make_room(table);
 	file->handle = found->handle;
@@ -223,19 +328,17 @@ static void set_found(struct file_table *table, uint32_t number, const struct fo
 	file->is_of_root = is_of_root;
 	file->uid = found->uid;
 	file->state = FILE_OPEN;
+	entry->is_rootless = false;
 	if (!file->id.generation)
 		file->id.generation = found->generation; /* /proc/PID/maps doesn't have it */
-	table->nr_open++;
-	list_open(table, number);
+	move_to(table, entry, file->sampled ? LIST_OPEN_SAMPLED : LIST_OPEN);
 }
 
 /* --- looks ----------------------------------------------------------------------------------- */
 
 /* Wants a look, unless too many are waiting. -ENOMEM. */
-static int want_look(struct file_table *table, const struct wanted *wanted)
+static int want_look(struct file_table *table, struct entry *entry, const struct wanted *wanted)
 {
-	struct entry *entry = &table->entries[wanted->file];
-
 	if (table->first_wanted == table->nr_wanted)
 		table->first_wanted = table->nr_wanted = 0;
 	if (table->nr_wanted == FILE_LOOKS_MAX)
@@ -252,8 +355,10 @@ bool file_table_next_look(struct file_table *table, struct file_look *ret)
 {
 	while (table->first_wanted < table->nr_wanted) {
 		const struct wanted *wanted = &table->wanted[table->first_wanted++];
-		struct entry *entry = &table->entries[wanted->file];
+		struct entry *entry = find(table, wanted->file);
 
+		if (!entry)
+			continue;
 		if (entry->file.state != FILE_ASKED) { /* seen through another process */
 			entry->nr_waiting--;
 			continue;
@@ -276,8 +381,9 @@ bool file_table_next_look(struct file_table *table, struct file_look *ret)
  * Notes the root of the process that the file was found through. Returns false if the table of roots is
  * full: then the file is not used, since its content is trusted as a file of that root.
  */
-static bool note_root(struct file_table *table, struct file *file, struct file_looked *looked)
+static bool note_root(struct file_table *table, struct entry *entry, struct file_looked *looked)
 {
+	struct file *file = &entry->file;
 	int root;
 
 	if (looked->root_err < 0)
@@ -286,6 +392,7 @@ static bool note_root(struct file_table *table, struct file *file, struct file_l
 	looked->root_fd = -1;
 	if (root < 0)
 		return false;
+	entry->root = root;
 	file->root_fd = root_table_fd(table->roots, root);
 	file->root_uid = root_table_uid(table->roots, root);
 	return true;
@@ -305,22 +412,28 @@ static enum file_state state_after(int err)
 	}
 }
 
+static void take_look(struct file_table *table, struct entry *entry, struct file_looked *looked)
+{
+	const enum file_state state = state_after(looked->err);
+
+	if (!note_root(table, entry, looked)) {
+		entry->file.state = FILE_NOT_OPENED;
+	} else if (looked->err == 0) {
+		set_found(table, entry, &looked->found, looked->is_of_root);
+		looked->found.handle = -1;
+	} else if (state != FILE_GONE || !entry->nr_waiting) {
+		entry->file.state = state;
+	}
+}
+
 void file_table_looked(struct file_table *table, uint32_t number, struct file_looked *looked)
 {
-	struct entry *entry = &table->entries[number];
-	struct file *file = &entry->file;
-	bool is_wanted = file->state == FILE_ASKED;
-	bool has_room = is_wanted ? note_root(table, file, looked) : false;
+	struct entry *entry = find(table, number);
 
-	entry->nr_waiting -= entry->nr_waiting > 0;
-	if (is_wanted && has_room && looked->err == 0) {
-		set_found(table, number, &looked->found, looked->is_of_root);
-		looked->found.handle = -1;
-	} else if (is_wanted && !has_room) {
-		file->state = FILE_NOT_OPENED;
-	} else if (is_wanted && (state_after(looked->err) != FILE_GONE || !entry->nr_waiting)) {
-		file->state = state_after(looked->err);
-	}
+	if (entry)
+		entry->nr_waiting -= entry->nr_waiting > 0;
+	if (entry && entry->file.state == FILE_ASKED)
+		take_look(table, entry, looked);
 	if (looked->err == 0 && looked->found.handle >= 0)
 		(void)close(looked->found.handle);
 	if (looked->root_fd >= 0)
@@ -344,6 +457,7 @@ bool file_is_memory(const struct file *file)
 static bool is_worth_a_try(const struct entry *entry)
 {
 	return entry->file.state == FILE_NOT_OPENED ||
+	       (entry->file.state == FILE_CLOSED && entry->is_rootless) ||
 	       (entry->file.state == FILE_GONE && entry->nr_tries < GONE_TRIES) ||
 	       (entry->file.state == FILE_ASKED && entry->nr_waiting < TRIES_AT_ONCE);
 }
@@ -352,34 +466,59 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 		       int32_t pid, uint64_t start, uint64_t end)
 {
 	struct wanted wanted = {.pid = pid, .start = start, .end = end};
-	uint32_t known;
+	struct entry *known = entry_in(&table->newest_by_hash, hash_of(id));
+	unsigned tries = FORMER_MAX;
 	int64_t number;
-	unsigned tries;
 
-	for (known = newest(table, hash_of(id)), tries = FORMER_MAX; known != NO_FILE && tries;
-	     known = table->entries[known].older, tries--)
-		if (same_file(&table->entries[known].file.id, id))
-			break;
-	if (known != NO_FILE && tries && !is_worth_a_try(&table->entries[known]))
-		return known;
-	number = known != NO_FILE && tries ? known : append(table, id, path);
+	while (known && !same_file(&known->file.id, id))
+		known = --tries ? known->older : NULL;
+	if (known && known->list == LIST_UNUSED)
+		move_to(table, known, LIST_CLOSED);
+	if (known && !is_worth_a_try(known))
+		return known->number;
+	number = known ? known->number : append(table, id, path);
 	if (number < 0)
 		return number;
 	wanted.file = (uint32_t)number;
-	return want_look(table, &wanted) < 0 ? -ENOMEM : number;
+	return want_look(table, find(table, wanted.file), &wanted) < 0 ? -ENOMEM : number;
 }
 
-void file_table_reopen(struct file_table *table, uint32_t number)
+int64_t file_table_add_path(struct file_table *table, const char *path)
+{
+	const struct file_id any = {0};
+	const int64_t number = append(table, &any, path);
+	const struct wanted wanted = {.file = (uint32_t)number};
+
+	if (number < 0)
+		return number;
+	return want_look(table, find(table, wanted.file), &wanted) < 0 ? -ENOMEM : number;
+}
+
+bool file_table_reopen(struct file_table *table, uint32_t number)
 {
 	const struct wanted again = {.file = number};
+	struct entry *entry = find(table, number);
 
-	if (table->entries[number].file.state == FILE_CLOSED)
-		(void)want_look(table, &again);
+	/* If its root may have been released, the path must not be taken for one in ours. */
+	if (!entry || entry->file.state != FILE_CLOSED || entry->is_rootless)
+		return false;
+	(void)want_look(table, entry, &again);
+	return true;
 }
 
 size_t file_table_nr(const struct file_table *table)
 {
-	return table->nr;
+	return table->by_number.nr;
+}
+
+uint64_t file_table_nr_seen(const struct file_table *table)
+{
+	return table->nr_seen;
+}
+
+uint64_t file_table_nr_refused(const struct file_table *table)
+{
+	return table->nr_refused;
 }
 
 size_t file_table_nr_cut(const struct file_table *table)
@@ -387,103 +526,170 @@ size_t file_table_nr_cut(const struct file_table *table)
 	return table->nr_cut;
 }
 
+uint64_t file_table_nr_sampled(const struct file_table *table, enum file_state state)
+{
+	const struct u64_map_slot *slot;
+	uint64_t nr = table->nr_forgotten[state];
+	size_t position = 0;
+
+	while ((slot = u64_map_next(&table->by_number, &position)))
+		nr += entry_of(slot)->file.sampled && entry_of(slot)->file.state == state;
+	return nr;
+}
+
 const struct file *file_table_get(const struct file_table *table, uint32_t number)
 {
-	return &table->entries[number].file;
+	static const struct file forgotten = {.path = "",
+					      .state = FILE_FORGOTTEN,
+					      .handle = -1,
+					      .uid = (uid_t)-1,
+					      .root_fd = -1,
+					      .root_uid = (uid_t)-1};
+	const struct entry *entry = find(table, number);
+
+	return entry ? &entry->file : &forgotten;
 }
 
 void file_table_mark_sampled(struct file_table *table, uint32_t number)
 {
-	struct file *file = &table->entries[number].file;
+	struct entry *entry = find(table, number);
 
-	if (file->sampled)
+	if (!entry || entry->file.sampled)
 		return;
-	if (file->handle >= 0)
-		unlist_open(table, number);
-	file->sampled = true;
-	if (file->handle >= 0)
-		list_open(table, number);
+	entry->file.sampled = true;
+	if (entry->list == LIST_OPEN)
+		move_to(table, entry, LIST_OPEN_SAMPLED);
+}
+
+/* --- lifetimes ------------------------------------------------------------------------------- */
+
+bool file_table_is_crowded(const struct file_table *table)
+{
+	return table->by_number.nr >= table->nr_swept + FILE_UNUSED_MAX;
+}
+
+void file_table_mark_used(struct file_table *table, uint32_t number)
+{
+	struct entry *entry = find(table, number);
+
+	if (entry)
+		entry->is_marked = true;
+}
+
+/* Releases the roots of which nothing is used. */
+static void release_roots(struct file_table *table)
+{
+	bool has_files[ROOT_TABLE_MAX] = {false}, is_held[ROOT_TABLE_MAX] = {false};
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+	int root;
+
+	while ((slot = u64_map_next(&table->by_number, &position))) {
+		const struct entry *entry = entry_of(slot);
+
+		has_files[entry->root] = true;
+		is_held[entry->root] |=
+			entry->list != LIST_UNUSED || entry->file.state == FILE_ASKED;
+	}
+	for (root = ROOT_OURS + 1; root < ROOT_TABLE_MAX; root++)
+		if (has_files[root] && !is_held[root])
+			root_table_release(table->roots, root);
+	for (position = 0; (slot = u64_map_next(&table->by_number, &position));) {
+		struct entry *entry = entry_of(slot);
+
+		if (is_held[entry->root] || entry->root == ROOT_OURS)
+			continue;
+		entry->root = ROOT_OURS;
+		entry->file.root_fd = -1;
+	}
+}
+
+void file_table_sweep(struct file_table *table)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	while ((slot = u64_map_next(&table->by_number, &position))) {
+		struct entry *entry = entry_of(slot);
+
+		if (entry->is_marked && entry->list == LIST_UNUSED)
+			move_to(table, entry, LIST_CLOSED);
+		if (!entry->is_marked && entry->file.state == FILE_OPEN)
+			close_file(table, entry);
+		if (!entry->is_marked && entry->file.state == FILE_CLOSED) {
+			entry->is_rootless = true;
+			entry->nr_tries = 0;
+		}
+		if (!entry->is_marked && entry->list == LIST_CLOSED)
+			move_to(table, entry, LIST_UNUSED);
+		entry->is_marked = false;
+	}
+	release_roots(table);
+	while (table->lists[LIST_UNUSED].nr > FILE_UNUSED_MAX)
+		forget(table, table->lists[LIST_UNUSED].first);
+	table->nr_swept = table->by_number.nr;
 }
 
 /* --- copies ---------------------------------------------------------------------------------- */
 
-/* Returns the entry with this number; NULL when out of memory. Entries before it are made, too. */
-static struct entry *entry_at(struct file_table *table, uint32_t number)
-{
-	static const struct entry blank = {.file = {.path = "",
-						    .state = FILE_GONE,
-						    .handle = -1,
-						    .uid = (uid_t)-1,
-						    .root_fd = -1}};
-
-	if (ARRAY_RESERVE(table->entries, table->capacity, (size_t)number + 1) < 0)
-		return NULL;
-	while (table->nr <= number)
-		table->entries[table->nr++] = blank;
-	return &table->entries[number];
-}
-
 /* Replaces a file, and takes its handle. */
-static void replace(struct file_table *table, uint32_t number, const struct file *with)
+static void replace(struct file_table *table, struct entry *entry, const struct file *with)
 {
-	struct entry *entry = &table->entries[number];
-
-	if (entry->file.handle >= 0) {
-		unlist_open(table, number);
-		(void)close(entry->file.handle);
-		table->nr_open--;
-	}
+	if (entry->file.handle >= 0)
+		close_file(table, entry);
 	entry->file = *with;
+	entry->file.handle = -1; /* room is made among the others */
 	entry->file.path = entry->path;
 	entry->file.sampled = true;
+	entry->is_rootless = false;
 	entry->is_copy = true;
-	if (with->handle < 0)
-		return;
-	entry->file.handle = -1; /* room is made among the others */
-	make_room(table);
+	if (with->handle >= 0)
+		make_room(table);
 	entry->file.handle = with->handle;
-	table->nr_open++;
-	list_open(table, number);
+	move_to(table, entry, with->handle < 0 ? LIST_CLOSED : LIST_OPEN_SAMPLED);
 }
 
 int file_table_copy(struct file_table *table, const struct file_table *from, uint32_t number)
 {
-	struct file file = from->entries[number].file;
-	struct entry *entry = entry_at(table, number);
+	const struct entry *known = find(from, number);
+	struct entry *entry = find(table, number);
+	struct file file;
 
+	if (!known)
+		return 0;
 	if (!entry)
+		entry = add_entry(table, number);
+	if (entry && !entry->path)
+		entry->path = copy_path(table, known->path, &entry->is_cut);
+	if (!entry || !entry->path)
 		return -ENOMEM;
-	if (!entry->path)
-		entry->path = strdup(file.path);
-	if (!entry->path)
-		return -ENOMEM;
+	file = known->file;
 	file.handle = file.handle < 0 ? -1 : fcntl(file.handle, F_DUPFD_CLOEXEC, 0);
 	if (file.handle < 0 && file.state == FILE_OPEN)
 		file.state = FILE_CLOSED;
-	replace(table, number, &file);
+	replace(table, entry, &file);
 	return 0;
 }
 
 int file_table_move(struct file_table *table, struct file_table *from)
 {
-	uint32_t number;
+	const struct u64_map_slot *slot;
+	size_t position = 0;
 
-	for (number = 0; number < from->nr; number++) {
-		struct entry *moved = &from->entries[number];
-		struct entry *entry = moved->is_copy ? entry_at(table, number) : NULL;
+	while ((slot = u64_map_next(&from->by_number, &position))) {
+		struct entry *moved = entry_of(slot), *entry;
 
 		if (!moved->is_copy)
 			continue;
-		if (!entry)
+		entry = find(table, moved->number) ?: add_entry(table, moved->number);
+		if (entry && !entry->path)
+			entry->path = copy_path(table, moved->path, &entry->is_cut);
+		if (!entry || !entry->path)
 			return -ENOMEM;
-		if (!entry->path)
-			entry->path = take_pointer(&moved->path);
-		if (moved->file.handle >= 0)
-			unlist_open(from, number);
-		from->nr_open -= moved->file.handle >= 0;
-		replace(table, number, &moved->file);
+		replace(table, entry, &moved->file);
 		moved->file.handle = -1;
 		moved->is_copy = false;
+		move_to(from, moved, LIST_CLOSED);
 	}
 	return 0;
 }

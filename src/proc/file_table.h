@@ -1,10 +1,13 @@
 /*
- * The files that code comes from, each identified by a small number for the whole run.
+ * The files that code comes from, each identified by a number.
  *
  * A file is (device, inode, generation), not a path: the path is only its name. It is looked at when
  * it is first seen, because it may be deleted a moment later. From then on the table has a handle of it
  * (O_PATH: nothing of the file is read, and closing it cannot block), within a limit, until its symbols
  * are read. The table itself makes no system call that could block (proc/look.h).
+ *
+ * A file is forgotten some time after the last process that had it mapped is gone, see file_table_sweep(). Its number is
+ * not given to another one.
  */
 #ifndef STOOK_PROC_FILE_TABLE_H
 #define STOOK_PROC_FILE_TABLE_H
@@ -24,11 +27,13 @@ struct file_id {
 enum file_state {
 	FILE_OPEN,
 	FILE_ASKED,	 /* was not looked at yet */
-	FILE_CLOSED,	 /* was open; closed to stay within the limit */
+	FILE_CLOSED,	 /* was open; closed to stay within the limit, or since nothing used it */
 	FILE_GONE,	 /* no such regular file existed when it was looked for */
 	FILE_REFUSED,	 /* we may not read it */
 	FILE_SILENT,	 /* given up: its file system did not answer in time */
 	FILE_NOT_OPENED, /* not opened: the table of roots is full (proc/root_table) */
+	FILE_FORGOTTEN,	 /* the table has no file of that number any more */
+	NR_FILE_STATES,
 };
 
 struct file {
@@ -48,8 +53,14 @@ struct file {
 
 struct file_table;
 
-/* Limit of files; further ones are not distinguished. */
+/* Limit of files at a time; further ones are not distinguished. */
 #define FILE_TABLE_MAX 262144
+
+/*
+ * Number of files that nobody uses and that are not forgotten yet. A program that runs again and again keeps its number
+ * in between, and so its unwind table.
+ */
+#define FILE_UNUSED_MAX 8192
 
 /*
  * Total size of all paths. Beyond that only the last FILE_PATH_TAIL bytes of a path are kept, after
@@ -73,8 +84,17 @@ void file_table_free(struct file_table *table);
 int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,
 		       int32_t pid, uint64_t start, uint64_t end);
 
-/* Wants a look at a FILE_CLOSED file below the root in which it was seen. */
-void file_table_reopen(struct file_table *table, uint32_t number);
+/*
+ * Adds a file that no process has mapped here, in a profile of another machine: any regular file at this path below our own
+ * root. Returns its number, and wants a look; -ENOMEM, or -ENOSPC beyond FILE_TABLE_MAX.
+ */
+int64_t file_table_add_path(struct file_table *table, const char *path);
+
+/*
+ * Wants a look at a FILE_CLOSED file below the root in which it was seen. False: it can't be had, since it was closed by
+ * file_table_sweep(), or is forgotten.
+ */
+bool file_table_reopen(struct file_table *table, uint32_t number);
 
 struct file_look;
 struct file_looked;
@@ -91,8 +111,17 @@ bool file_is_memfd(const char *path);
 /* True for the memory of a JIT compiler: a memfd that is not a whole program (ELF), or could not be opened. */
 bool file_is_memory(const struct file *file);
 
-size_t file_table_nr(const struct file_table *table);
-size_t file_table_nr_cut(const struct file_table *table); /* files with a truncated path */
+size_t file_table_nr(const struct file_table *table);	     /* without those that are forgotten */
+uint64_t file_table_nr_seen(const struct file_table *table); /* with them */
+size_t file_table_nr_cut(
+	const struct file_table *table); /* files ever seen with a truncated path */
+uint64_t file_table_nr_refused(
+	const struct file_table *table); /* mappings of files beyond FILE_TABLE_MAX */
+
+/* Number of files with samples in this state, or forgotten in this state. */
+uint64_t file_table_nr_sampled(const struct file_table *table, enum file_state state);
+
+/* The file with this number; one that is FILE_FORGOTTEN if there is none. Valid until the next sweep. */
 const struct file *file_table_get(const struct file_table *table, uint32_t number);
 
 /*
@@ -103,6 +132,17 @@ int file_table_copy(struct file_table *table, const struct file_table *from, uin
 
 /* Moves the files that were copied to `from` into a table. 0 or -ENOMEM. */
 int file_table_move(struct file_table *table, struct file_table *from);
+
+/*
+ * Lifetimes: mark what is used, then sweep. Files that are not marked are closed, and so are the roots of which no file
+ * is used: a handle pins the space of a deleted file, and a container's mounts. They are looked at again when a
+ * process maps them. Beyond FILE_UNUSED_MAX, the files that are unused for the longest time are forgotten.
+ */
+void file_table_mark_used(struct file_table *table, uint32_t number);
+void file_table_sweep(struct file_table *table);
+
+/* True if FILE_UNUSED_MAX files were added since the latest sweep. */
+bool file_table_is_crowded(const struct file_table *table);
 
 /* Marks a file as having samples. Such files are closed last when the limit is reached. */
 void file_table_mark_sampled(struct file_table *table, uint32_t number);

@@ -28,8 +28,12 @@ static int find_mapped(const struct file_look *look, struct file_looked *looked)
 void look_at_file(const struct file_look *look, struct file_looked *ret)
 {
 	*ret = (struct file_looked){.root_fd = -1, .root_err = -ENOENT};
-	ret->err = look->pid ? find_mapped(look, ret)
-			     : file_find_again(&look->id, look->root_fd, look->path, &ret->found);
+	if (look->pid)
+		ret->err = find_mapped(look, ret);
+	else if (look->id.inode)
+		ret->err = file_find_again(&look->id, look->root_fd, look->path, &ret->found);
+	else
+		ret->err = file_find_any(look->root_fd, look->path, &ret->found);
 	if (ret->err < 0)
 		ret->found.handle = -1;
 	else

@@ -21,8 +21,8 @@
 /* --- at a file -------------------------------------------------------------------------------- */
 
 struct file_look {
-	uint32_t file; /* its number in the file table */
-	struct file_id id;
+	uint32_t file;	   /* its number in the file table */
+	struct file_id id; /* inode 0: any file at the path */
 	const char *path;
 	int32_t pid; /* the process that has it mapped at [start, end); 0: open it again */
 	uint64_t start, end;

@@ -88,8 +88,47 @@ static void splice(struct mappings *mappings, size_t first, size_t last, const s
 {
 	memmove(&mappings->items[first + nr], &mappings->items[last],
 		(mappings->nr - last) * sizeof(*mappings->items));
-	memcpy(&mappings->items[first], with, nr * sizeof(*with));
+	if (nr)
+		memcpy(&mappings->items[first], with, nr * sizeof(*with));
 	mappings->nr += nr - (last - first);
+}
+
+/* True if an address in both, or behind the one in the other, is the same code. */
+static bool is_same_code(const struct mapping *a, const struct mapping *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == MAPPING_ANON)
+		return true;
+	return a->kind == MAPPING_FILE && a->file == b->file &&
+	       a->offset - a->start == b->offset - b->start;
+}
+
+/* True if adding the mapping changes nothing: a JIT compiler protects its memory again and again. */
+static bool is_included(const struct mappings *mappings, const struct mapping *mapping)
+{
+	size_t i = first_above(mappings, mapping->start);
+	const struct mapping *known = &mappings->items[i];
+
+	return i < mappings->nr && known->start <= mapping->start && known->end >= mapping->end &&
+	       is_same_code(known, mapping);
+}
+
+/* Joins neighbours of the same code among items[from, to]. */
+static void join(struct mappings *mappings, size_t from, size_t to)
+{
+	size_t i;
+
+	for (i = from; i < to && i + 1 < mappings->nr;) {
+		struct mapping *one = &mappings->items[i], *next = one + 1;
+
+		if (one->end != next->start || !is_same_code(one, next)) {
+			i++;
+			continue;
+		}
+		one->end = next->end;
+		splice(mappings, i + 1, i + 2, NULL, 0);
+	}
 }
 
 int mappings_add(struct mappings **mappings_pointer, const struct mapping *mapping)
@@ -98,7 +137,7 @@ int mappings_add(struct mappings **mappings_pointer, const struct mapping *mappi
 	struct mapping with[3]; /* rest of the first overlapped, new one, rest of the last */
 	size_t first, last, nr = 0;
 
-	if (mapping->end <= mapping->start)
+	if (mapping->end <= mapping->start || is_included(mappings, mapping))
 		return 0;
 	if (mappings->nr + 2 > MAPPINGS_MAX)
 		return -ENOSPC;
@@ -126,6 +165,7 @@ int mappings_add(struct mappings **mappings_pointer, const struct mapping *mappi
 		cut_front(&with[nr++], mapping->end);
 	}
 	splice(mappings, first, last, with, nr);
+	join(mappings, first ? first - 1 : 0, first + nr);
 	return 0;
 }
 
@@ -149,6 +189,15 @@ size_t mappings_nr(const struct mappings *mappings)
 const struct mapping *mappings_get(const struct mappings *mappings, size_t i)
 {
 	return &mappings->items[i];
+}
+
+void mappings_mark_files(const struct mappings *mappings, struct file_table *files)
+{
+	size_t i;
+
+	for (i = 0; i < mappings_nr(mappings); i++)
+		if (mappings->items[i].kind == MAPPING_FILE)
+			file_table_mark_used(files, mappings->items[i].file);
 }
 
 /* --- /proc/PID/maps --------------------------------------------------------------------------- */
@@ -221,15 +270,7 @@ bool maps_next(struct maps *maps, struct maps_entry *ret)
 
 /* --- users of files --------------------------------------------------------------------------- */
 
-struct question {
-	const uint64_t *inodes;
-	size_t nr_inodes;
-	const uint32_t *pids;
-	size_t nr_pids;
-	uint64_t end_ns;
-};
-
-static bool is_known(const struct question *question, uint32_t pid)
+static bool is_known(const struct file_users *question, uint32_t pid)
 {
 	size_t i;
 
@@ -241,7 +282,7 @@ static bool is_known(const struct question *question, uint32_t pid)
 	return false;
 }
 
-static int64_t find_inode(const struct question *question, uint64_t inode)
+static int64_t find_inode(const struct file_users *question, uint64_t inode)
 {
 	size_t i;
 
@@ -251,7 +292,7 @@ static int64_t find_inode(const struct question *question, uint64_t inode)
 	return -ENOENT;
 }
 
-static int64_t search_process(const struct question *question, uint32_t pid)
+static int64_t search_process(const struct file_users *question, uint32_t pid, uint64_t end_ns)
 {
 	struct maps maps;
 	struct maps_entry entry;
@@ -260,7 +301,7 @@ static int64_t search_process(const struct question *question, uint32_t pid)
 	if (maps_open(&maps, (int32_t)pid) < 0)
 		return -ENOENT;
 	while (found == -ENOENT && maps_next(&maps, &entry)) {
-		if (clock_now_ns() > question->end_ns)
+		if (clock_now_ns() > end_ns)
 			found = -ETIMEDOUT;
 		else if (entry.executable && entry.id.inode)
 			found = find_inode(question, entry.id.inode);
@@ -269,22 +310,25 @@ static int64_t search_process(const struct question *question, uint32_t pid)
 	return found;
 }
 
-int64_t file_users_find(const uint64_t *inodes, size_t nr_inodes, const uint32_t *pids,
-			size_t nr_pids, uint64_t limit_ns)
+int64_t file_users_find(const struct file_users *question)
 {
-	const struct question question = {inodes, nr_inodes, pids, nr_pids,
-					  clock_now_ns() + limit_ns};
+	const uint64_t end_ns = clock_now_ns() + question->limit_ns;
 	DIR *processes = opendir("/proc");
 	struct dirent *entry;
 	int64_t found = -ENOENT;
 
 	if (!processes)
 		return -ETIMEDOUT;
-	while (found == -ENOENT && (entry = readdir(processes))) {
+	while ((entry = readdir(processes))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
-		if (isdigit((unsigned char)entry->d_name[0]) && !is_known(&question, pid))
-			found = search_process(&question, pid);
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		if (question->begins)
+			question->begins(question->context, (int32_t)pid);
+		process_memory_await((int32_t)pid);
+		if (question->nr_inodes && found == -ENOENT && !is_known(question, pid))
+			found = search_process(question, pid, end_ns);
 	}
 	(void)closedir(processes);
 	return found;

@@ -39,8 +39,8 @@ unsigned mappings_refs(const struct mappings *mappings); /* number of references
 
 /*
  * Adds a mapping and cuts away the parts of others that it overlaps, since a later mapping replaces
- * earlier ones. If the array is shared, *mappings becomes a copy. 0, -ENOMEM, or -ENOSPC beyond
- * MAPPINGS_MAX.
+ * earlier ones. Adjacent ones of the same code become one. If the array is shared and changes, *mappings becomes
+ * a copy. 0, -ENOMEM, or -ENOSPC beyond MAPPINGS_MAX.
  */
 int mappings_add(struct mappings **mappings, const struct mapping *mapping);
 
@@ -49,6 +49,9 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 
 size_t mappings_nr(const struct mappings *mappings);
 const struct mapping *mappings_get(const struct mappings *mappings, size_t i);
+
+/* Marks the files that are mapped, see file_table_sweep(). */
+void mappings_mark_files(const struct mappings *mappings, struct file_table *files);
 
 /* --- /proc/PID/maps --------------------------------------------------------------------------- */
 
@@ -96,13 +99,25 @@ bool maps_parse_line(char *line, struct maps_entry *ret);
 
 /* --- users of files --------------------------------------------------------------------------- */
 
+struct file_users {
+	const uint64_t *inodes; /* of the files; none: nothing is searched for */
+	size_t nr_inodes;
+	const uint32_t *pids; /* processes that are not searched */
+	size_t nr_pids;
+	uint64_t limit_ns; /* for the search */
+	/* Called before each process, which may block. May be NULL. */
+	void (*begins)(void *context, int32_t pid);
+	void *context;
+};
+
 /*
- * Searches for a process other than `pids` (and ourselves) that has one of these files, given by
- * inode number, mapped for execution. Returns the index of the file; -ENOENT if there is no such
- * process; -ETIMEDOUT if the search took longer than limit_ns. Processes whose mappings may not be
- * read are skipped.
+ * Searches for a process other than `pids` (and ourselves) that has one of these files mapped for execution. Returns
+ * the index of the file; -ENOENT if there is no such process; -ETIMEDOUT if the search took longer than its limit.
+ * Processes whose mappings may not be read are skipped.
+ *
+ * Also takes the mmap_lock of every process for a moment, as the kernel does when a probe is attached to a file that
+ * the process has mapped: does not return while one of them holds it, in an mmap() that does not end.
  */
-int64_t file_users_find(const uint64_t *inodes, size_t nr_inodes, const uint32_t *pids,
-			size_t nr_pids, uint64_t limit_ns);
+int64_t file_users_find(const struct file_users *question);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "proc/process_info.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -40,6 +42,15 @@ uint32_t process_own_pidns(void)
 	if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == INITIAL_PIDNS)
 		return 0;
 	return (uint32_t)st.st_ino;
+}
+
+#define INITIAL_USERNS 0xeffffffdU /* PROC_USER_INIT_INO */
+
+bool process_own_userns(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino != INITIAL_USERNS;
 }
 
 bool process_proc_is_ours(void)
@@ -119,6 +130,23 @@ void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret)
 		return;
 	ret->idle_ns = idle_us * NS_PER_US;
 	ret->nr_idle = nr_idle;
+}
+
+uint64_t process_nr_threads(void)
+{
+	cleanup_file FILE *file = fopen("/proc/loadavg", "re");
+	unsigned long long nr;
+
+	return file && fscanf(file, "%*s %*s %*s %*u/%llu", &nr) == 1 ? nr : 0;
+}
+
+/* Our own process has waited at least once, when it was created. */
+bool process_has_delays(void)
+{
+	cleanup_file FILE *file = fopen("/proc/self/schedstat", "re");
+	unsigned long long nr_waits;
+
+	return file && fscanf(file, "%*u %*u %llu", &nr_waits) == 1 && nr_waits;
 }
 
 uint64_t process_sysctl(const char *path, uint64_t fallback)
@@ -256,6 +284,64 @@ int process_status_read(int32_t pid, struct process_status *ret)
 	return 0;
 }
 
+int process_threads(int32_t pid, uint32_t **ret, size_t *ret_nr)
+{
+	cleanup_free uint32_t *tids = NULL;
+	size_t nr = 0, cap = 0;
+	struct dirent *entry;
+	char path[64];
+	DIR *threads;
+	int err = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	if (!threads)
+		return -ESRCH;
+	while (!err && (entry = readdir(threads)))
+		if (entry->d_name[0] != '.')
+			err = ARRAY_ADD(tids, nr, cap, (uint32_t)strtoul(entry->d_name, NULL, 10));
+	(void)closedir(threads);
+	if (err || !nr)
+		return err ? err : -ESRCH;
+	*ret = take_pointer(&tids);
+	*ret_nr = nr;
+	return 0;
+}
+
+bool process_is_runnable(int32_t pid)
+{
+	cleanup_free uint32_t *tids = NULL;
+	struct process_status status;
+	size_t nr = 0, i;
+
+	if (process_threads(pid, &tids, &nr) < 0)
+		return false;
+	for (i = 0; i < nr; i++)
+		if (process_status_read((int32_t)tids[i], &status) == 0 && status.state == 'R')
+			return true;
+	return false;
+}
+
+/*
+ * Reads where no memory is, so that no page of the process is touched. Its mappings would not do: since Linux 6.17
+ * they are read without the lock. Where /proc/PID/mem is not allowed, the command line takes the lock too, unless the
+ * process has given itself none.
+ */
+void process_memory_await(int32_t pid)
+{
+	cleanup_fd int fd = -1;
+	char path[64], byte;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (fd >= 0)
+		(void)!pread(fd, &byte, 1, 0);
+}
+
 /* --- the program of a process ----------------------------------------------------------------- */
 
 #define DELETED " (deleted)"
@@ -263,8 +349,7 @@ int process_status_read(int32_t pid, struct process_status *ret)
 /*
  * The error of a failed access to /proc/PID/exe: -ESRCH if the process has exited.
  *
- * /proc/PID/exe refers to the file itself, even if its path now names another one. A program is
- * always a regular file, so opening it cannot block and has no side effects.
+ * /proc/PID/exe refers to the file itself, even if its path now names another one.
  */
 static int no_program(int32_t pid)
 {
@@ -275,20 +360,20 @@ static int no_program(int32_t pid)
 	return err == -ENOENT && access(path, F_OK) < 0 ? -ESRCH : err;
 }
 
-int program_file_open(int32_t pid, char **ret_path)
+int process_program_find(int32_t pid, char **ret_path)
 {
-	cleanup_fd int fd = -1;
+	cleanup_fd int handle = -1;
 	char link[64], path[PATH_MAX];
 	ssize_t nr;
 
 	(void)snprintf(link, sizeof(link), "/proc/%d/exe", pid);
 	nr = readlink(link, path, sizeof(path) - 1);
 	if (nr >= 0)
-		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
+		handle = open(link, O_PATH | O_CLOEXEC);
+	if (handle < 0)
 		return no_program(pid);
 	if (text_ends_with(path, (size_t)nr, DELETED))
 		nr -= (ssize_t)strlen(DELETED);
 	*ret_path = strndup(path, (size_t)nr);
-	return *ret_path ? take_fd(&fd) : -ENOMEM;
+	return *ret_path ? take_fd(&handle) : -ENOMEM;
 }

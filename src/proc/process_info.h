@@ -16,6 +16,9 @@ FILE *process_open_file(int32_t pid, const char *what);
 /* The inode number of our own pid namespace; 0 if it is the initial one or unknown. */
 uint32_t process_own_pidns(void);
 
+/* True if our user namespace is not the initial one: the kernel does not let its capabilities count for the host. */
+bool process_own_userns(void);
+
 /* True if /proc shows our own pid namespace. Otherwise its pids refer to other processes. */
 bool process_proc_is_ours(void);
 
@@ -30,6 +33,15 @@ struct cpu_absence {
 };
 
 void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret);
+
+/* Returns how many threads the host has now; 0 if that can't be read. */
+uint64_t process_nr_threads(void);
+
+/*
+ * True if the kernel accounts how long threads wait for a CPU. Built without SCHED_INFO it does not,
+ * nor before Linux 5.14 without SCHEDSTATS.
+ */
+bool process_has_delays(void);
 
 /* The number in /proc/sys/PATH, or fallback if it can't be read. */
 uint64_t process_sysctl(const char *path, uint64_t fallback);
@@ -77,13 +89,22 @@ static inline bool process_status_catches(const struct process_status *status, i
 	return status->caught >> (signal - 1) & 1;
 }
 
+/* True if a thread of the process runs, or would if there were a CPU for it. Does not block. */
+bool process_is_runnable(int32_t pid);
+
+/* Lists the tids of a process, to be freed. 0, -ESRCH or -ENOMEM. */
+int process_threads(int32_t pid, uint32_t **ret, size_t *ret_nr);
+
+/* Waits until a process lets others read its mmap_lock: it has it while it changes its mappings. */
+void process_memory_await(int32_t pid);
+
 /* --- the program of a process ----------------------------------------------------------------- */
 
 /*
- * Opens the file that a process executes, deleted or not, for reading. Returns a descriptor and
+ * Finds the file that a process executes, deleted or not. Returns an O_PATH handle and
  * sets *ret_path, to be freed, to its path in the process' view. -ESRCH: no such process; -ENOENT:
  * a kernel thread, which has no program; or another negative errno.
  */
-int program_file_open(int32_t pid, char **ret_path);
+int process_program_find(int32_t pid, char **ret_path);
 
 #endif

@@ -23,35 +23,45 @@
 /*
  * A process determines how long reading its maps takes, up to MAPS_MAX_BYTES, and can make the
  * kernel lose events, after which they are read again. After a slow read, that is postponed by
- * SNAPSHOT_REST times its duration.
+ * SNAPSHOT_REST times its duration. All processes together are read again at most REFRESHES_A_SECOND times a second,
+ * after as many at once: reading takes CPU time, for lack of which more events may be lost.
  */
-#define LONG_SNAPSHOT_NS (10 * NS_PER_MS)
-#define SNAPSHOT_REST	 32
+#define LONG_SNAPSHOT_NS   (10 * NS_PER_MS)
+#define SNAPSHOT_REST	   32
+#define REFRESHES_A_SECOND 500
+
+/* Processes that are checked for having exited unnoticed, in each purge. */
+#define SWEEP_SLOTS 8192
 
 struct process {
 	int32_t pid;
-	bool replayed;	 /* its mappings come from replayed events */
 	bool is_refused; /* we lack permission to read its mappings */
 	bool is_silent;	 /* its mappings could not be read in time */
 	bool is_awaited; /* a snapshot is wanted */
-	struct mappings *mappings;
-	struct mappings *snapshot;
-	struct mappings *arriving;  /* the part of the next snapshot that is there */
-	uint64_t awaited_since;	    /* program_since when it was wanted */
-	uint64_t snapshot_began_ns; /* start of reading it */
-	uint64_t snapshot_ns;	    /* end of reading it; 0: never tried */
-	uint64_t snapshot_since;    /* not valid earlier: another program ran */
-	uint64_t program_since;	    /* its latest fork or exec that has arrived */
-	uint64_t exited_ns;	    /* 0: running */
+	struct program_id
+		program; /* that has the mappings, or is to get the snapshot; {0}: no record showed it yet */
+	struct mappings *mappings; /* at the replay's position; NULL: unknown */
+	struct mappings *arriving; /* the part of the next snapshot that is there */
+	/* Start and end of reading the snapshot that the mappings began with; 0: they are of events only. */
+	uint64_t began_ns, ended_ns;
+	/*
+	 * All events since then have arrived or will: the time of its latest fork or exec, or of its snapshot. While
+	 * a snapshot is awaited: its first fork or exec since it was wanted. 0: none.
+	 */
+	uint64_t known_ns;
+	uint64_t exited_ns; /* 0: running */
 };
 
 struct process_table {
 	struct file_table *files;
 	struct u64_map by_pid;	/* → struct process * */
 	uint64_t distrust_ns;	/* events were lost before this time */
+	uint64_t refresh_ns;	/* when REFRESHES_A_SECOND would have allowed for the latest one */
+	size_t swept;		/* position of the next process to check in by_pid */
 	size_t nr_new_mappings; /* added or copied since the last full count */
 	uint64_t nr_forgotten;
 	size_t nr_refused, nr_silent;
+	uint64_t nr_left_out, nr_postponed;
 	int32_t *wanted; /* pids to snapshot: [first_wanted, nr_wanted) are still to be taken */
 	size_t first_wanted, nr_wanted, cap_wanted;
 };
@@ -69,7 +79,6 @@ struct process_table *process_table_new(struct file_table *files)
 static void process_free(struct process *process)
 {
 	mappings_unref(process->mappings);
-	mappings_unref(process->snapshot);
 	mappings_unref(process->arriving);
 	free(process);
 }
@@ -164,17 +173,13 @@ static int classify(struct process_table *table, int32_t pid, const struct file_
 	return 0;
 }
 
+/* Takes the mappings, of which nothing else is known yet; NULL: unknown. */
 static void set_mappings(struct process *process, struct mappings *mappings)
 {
 	mappings_unref(process->mappings);
 	process->mappings = mappings;
-}
-
-static void drop_snapshot(struct process *process)
-{
-	mappings_unref(process->snapshot);
-	process->snapshot = NULL;
-	process->snapshot_ns = 0;
+	process->program = (struct program_id){0};
+	process->began_ns = process->ended_ns = 0;
 }
 
 /* --- number of mappings ---------------------------------------------------------------------- */
@@ -191,7 +196,7 @@ static size_t count_mappings(const struct process_table *table)
 	size_t position = 0, nr = 0;
 
 	while ((slot = u64_map_next(&table->by_pid, &position)))
-		nr += share_of(process_of(slot)->mappings) + share_of(process_of(slot)->snapshot);
+		nr += share_of(process_of(slot)->mappings);
 	return nr;
 }
 
@@ -206,12 +211,10 @@ static void forget_large(struct process_table *table)
 	while ((slot = u64_map_next(&table->by_pid, &position))) {
 		struct process *process = process_of(slot);
 
-		if (mappings_nr(process->mappings) <= PROCESS_TABLE_LARGE &&
-		    mappings_nr(process->snapshot) <= PROCESS_TABLE_LARGE)
+		if (mappings_nr(process->mappings) <= PROCESS_TABLE_LARGE)
 			continue;
 		set_mappings(process, NULL);
-		drop_snapshot(process);
-		process->replayed = false;
+		process->known_ns = 0;
 		table->nr_forgotten++;
 	}
 }
@@ -232,15 +235,43 @@ static void limit_mappings(struct process_table *table, size_t nr_new)
 
 /* --- snapshots ------------------------------------------------------------------------------- */
 
-static int want_snapshot(struct process_table *table, struct process *process)
+static bool is_newer(const struct program_id *a, const struct program_id *b)
 {
-	if (table->first_wanted == table->nr_wanted)
-		table->first_wanted = table->nr_wanted = 0;
+	if (a->start_time_ns != b->start_time_ns)
+		return a->start_time_ns > b->start_time_ns;
+	return a->exec_id > b->exec_id;
+}
+
+static bool is_identified(const struct process *process)
+{
+	return process->program.start_time_ns != 0;
+}
+
+/*
+ * Wants a snapshot for an event or record of that time; program: the record's, or NULL. Returns 1 or -ENOMEM; or 0 if
+ * it would show another program, since a later fork or exec has arrived.
+ */
+static int want_snapshot(struct process_table *table, struct process *process,
+			 const struct program_id *program, uint64_t time_ns)
+{
+	if (process->known_ns > time_ns)
+		return 0;
+	if (table->first_wanted > table->nr_wanted / 2) { /* those that were taken */
+		table->nr_wanted -= table->first_wanted;
+		memmove(table->wanted, table->wanted + table->first_wanted,
+			table->nr_wanted * sizeof(*table->wanted));
+		table->first_wanted = 0;
+	}
 	if (ARRAY_ADD(table->wanted, table->nr_wanted, table->cap_wanted, process->pid) < 0)
 		return -ENOMEM;
 	process->is_awaited = true;
-	process->awaited_since = process->program_since;
-	return 0;
+	process->known_ns = 0;
+	if (program && is_newer(program, &process->program)) {
+		if (is_identified(process))
+			set_mappings(process, NULL);
+		process->program = *program;
+	}
+	return 1;
 }
 
 bool process_table_next_look(struct process_table *table, int32_t *ret_pid)
@@ -255,6 +286,16 @@ bool process_table_next_look(struct process_table *table, int32_t *ret_pid)
 		return true;
 	}
 	return false;
+}
+
+/* Adds a mapping if the process does not have too many. 0 or -ENOMEM. */
+static int add_mapping(struct process_table *table, struct mappings **mappings,
+		       const struct mapping *mapping)
+{
+	int err = mappings_add(mappings, mapping);
+
+	table->nr_left_out += err == -ENOSPC;
+	return err == -ENOMEM ? err : 0;
 }
 
 int process_table_add_mapping(struct process_table *table, int32_t pid,
@@ -272,8 +313,9 @@ int process_table_add_mapping(struct process_table *table, int32_t pid,
 	if (!process->arriving)
 		process->arriving = mappings_new();
 	if (err == 0)
-		err = process->arriving ? mappings_add(&process->arriving, &mapping) : -ENOMEM;
-	return err == -ENOMEM ? err : 0;
+		err = process->arriving ? add_mapping(table, &process->arriving, &mapping)
+					: -ENOMEM;
+	return err;
 }
 
 static void note_failure(struct process_table *table, struct process *process, int err)
@@ -290,40 +332,52 @@ int process_table_looked(struct process_table *table, int32_t pid, const struct 
 {
 	struct process *process = find(table, pid);
 	struct mappings *mappings;
+	bool is_over; /* another program ran before the reading ended: its events are all that is needed */
 
 	if (!process || !process->is_awaited)
 		return 0;
-	mappings = process->arriving ? process->arriving : mappings_new();
-	if (!mappings)
+	is_over = process->known_ns && process->known_ns <= looked->ended_ns;
+	mappings = process->arriving;
+	if (!mappings && !process->mappings && !is_over)
+		mappings = mappings_new();
+	if (!mappings && !process->mappings && !is_over)
 		return -ENOMEM;
 	note_failure(table, process, looked->err);
 	table->nr_forgotten += looked->is_cut;
 	process->is_awaited = false;
 	process->arriving = NULL;
-	if (!process->replayed) /* else its next program has mapped them meanwhile */
-		set_mappings(process, NULL);
-	mappings_unref(process->snapshot);
-	process->snapshot = mappings;
-	process->snapshot_began_ns = looked->began_ns;
-	process->snapshot_ns = looked->ended_ns;
-	/* After a later exec, it shows the program before. */
-	process->snapshot_since = process->program_since <= looked->ended_ns
-					  ? process->program_since
-					  : process->awaited_since;
+	if (!process->known_ns)
+		process->known_ns = looked->began_ns;
+	if (is_over || !mappings) { /* what is known of an exited process remains */
+		mappings_unref(mappings);
+		return 0;
+	}
+	mappings_unref(process->mappings);
+	process->mappings = mappings;
+	process->began_ns = looked->began_ns;
+	process->ended_ns = looked->ended_ns;
 	limit_mappings(table, mappings_nr(mappings)); /* last, because it may free the process */
 	return 0;
 }
 
-bool process_table_awaits(const struct process_table *table, int32_t pid)
+bool process_table_awaits(struct process_table *table, int32_t pid,
+			  const struct program_id *program, uint64_t time_ns)
 {
-	const struct process *process = pid > 0 ? find(table, pid) : NULL;
+	struct process *process = pid > 0 ? find(table, pid) : NULL;
 
-	return process && process->is_awaited;
+	if (!process)
+		return false;
+	/* An exec was missed, or a fork of a process with the same pid. */
+	if (program && !process->is_awaited && is_identified(process) &&
+	    is_newer(program, &process->program))
+		(void)want_snapshot(table, process, program, time_ns);
+	return process->is_awaited;
 }
 
 bool process_table_awaits_for(const struct process_table *table, const struct process_event *event)
 {
 	const struct file *file = NULL;
+	const struct process *process;
 
 	if (event->kind == PROCESS_EXIT || event->pid <= 0)
 		return false;
@@ -331,25 +385,38 @@ bool process_table_awaits_for(const struct process_table *table, const struct pr
 		file = file_table_get(table->files, event->mapping.file);
 	if (file && file->state == FILE_ASKED && file_is_memfd(file->path))
 		return true;
-	return process_table_awaits(table,
-				    event->kind == PROCESS_FORK ? event->parent : event->pid);
+	process = find(table, event->kind == PROCESS_FORK ? event->parent : event->pid);
+	return process && process->is_awaited;
 }
 
-static bool is_resting(const struct process *process)
+static bool is_resting(const struct process *process, uint64_t now_ns)
 {
-	uint64_t took_ns = process->snapshot_ns - process->snapshot_began_ns;
+	uint64_t took_ns = process->ended_ns - process->began_ns;
 
-	return process->snapshot_ns && took_ns > LONG_SNAPSHOT_NS &&
-	       clock_now_ns() - process->snapshot_ns < took_ns * SNAPSHOT_REST;
+	return took_ns > LONG_SNAPSHOT_NS && now_ns - process->ended_ns < took_ns * SNAPSHOT_REST;
 }
 
-static bool needs_snapshot(const struct process_table *table, const struct process *process)
+/* True if the maps of a known process may be read again now. */
+static bool may_refresh(struct process_table *table, const struct process *process)
 {
-	return !process->replayed && !process->is_awaited &&
-	       process->snapshot_ns <= table->distrust_ns && !is_resting(process);
+	uint64_t now_ns = clock_now_ns();
+
+	if (is_resting(process, now_ns) || table->refresh_ns > now_ns)
+		return false;
+	if (table->refresh_ns + NS_PER_SEC < now_ns)
+		table->refresh_ns = now_ns - NS_PER_SEC;
+	table->refresh_ns += NS_PER_SEC / REFRESHES_A_SECOND;
+	return true;
 }
 
-int process_table_ensure(struct process_table *table, int32_t pid)
+/* True if events of the process may be missing. */
+static bool is_doubted(const struct process_table *table, const struct process *process)
+{
+	return process->known_ns <= table->distrust_ns;
+}
+
+int process_table_ensure(struct process_table *table, int32_t pid, const struct program_id *program,
+			 uint64_t time_ns)
 {
 	struct process *process;
 
@@ -358,48 +425,29 @@ int process_table_ensure(struct process_table *table, int32_t pid)
 	process = find_or_add(table, pid);
 	if (!process)
 		return -ENOMEM;
-	return needs_snapshot(table, process) ? want_snapshot(table, process) : 0;
+	if (process->is_awaited || !is_doubted(table, process))
+		return 0;
+	if (process->mappings && !may_refresh(table, process)) {
+		table->nr_postponed++;
+		return 0;
+	}
+	return want_snapshot(table, process, program, time_ns);
 }
 
-/* Events from before a loss are not trusted: later ones may be missing. */
-static bool is_trusted(const struct process_table *table, const struct process_event *event)
-{
-	return event->time_ns > table->distrust_ns;
-}
-
-/* A snapshot taken after a fork or exec of its process shows the program after that event. */
-static void limit_snapshot(struct process *process, uint64_t since_ns)
-{
-	if (since_ns > process->program_since)
-		process->program_since = since_ns;
-	if (process->snapshot && since_ns <= process->snapshot_ns &&
-	    since_ns > process->snapshot_since)
-		process->snapshot_since = since_ns;
-}
-
-static int arrive_fork(struct process_table *table, const struct process_event *event)
-{
-	struct process *child;
-
-	/* The parent existed before us and still runs: its maps are read now. */
-	if (process_table_ensure(table, event->parent) < 0)
-		return -ENOMEM;
-	child = find_or_add(table, event->pid);
-	if (!child)
-		return -ENOMEM;
-	child->replayed = is_trusted(table, event); /* before its first sample */
-	limit_snapshot(child, event->time_ns);
-	return 0;
-}
-
-static int arrive_exec(struct process_table *table, const struct process_event *event)
+/* A fork or exec of the process: from now on events report all of its mappings. */
+static int arrive_program(struct process_table *table, const struct process_event *event)
 {
 	struct process *process = find_or_add(table, event->pid);
 
 	if (!process)
 		return -ENOMEM;
-	process->replayed = is_trusted(table, event);
-	limit_snapshot(process, event->time_ns);
+	if (event->time_ns <= process->ended_ns)
+		set_mappings(
+			process,
+			NULL); /* they are of the new program, which the replay has not reached */
+	if (!process->is_awaited || !process->known_ns)
+		process->known_ns = event->time_ns;
+	process->exited_ns = 0; /* purging it now would lose known_ns */
 	return 0;
 }
 
@@ -409,9 +457,8 @@ int process_table_arrive(struct process_table *table, struct process_event *even
 		return 0; /* outside our pid namespace, where all processes have pid 0 */
 	switch (event->kind) {
 	case PROCESS_FORK:
-		return arrive_fork(table, event);
 	case PROCESS_EXEC:
-		return arrive_exec(table, event);
+		return arrive_program(table, event);
 	case PROCESS_MAP:
 		return classify(table, event->pid, &event->file_id, path, &event->mapping);
 	case PROCESS_EXIT:
@@ -420,59 +467,41 @@ int process_table_arrive(struct process_table *table, struct process_event *even
 	return 0;
 }
 
-/*
- * The mappings at the replay's position: from events, else from the snapshot if it shows this
- * program.
- */
-static struct mappings *current(const struct process *process, uint64_t time_ns)
+/* True if the mappings were read later than that. */
+static bool is_included(const struct process *process, const struct process_event *event)
 {
-	if (process->mappings)
-		return process->mappings;
-	if (process->snapshot && time_ns >= process->snapshot_since)
-		return process->snapshot;
-	return NULL;
-}
-
-/* True if maps that were read after a loss are more reliable than an event from before it. */
-static bool maps_know_better(const struct process_table *table, const struct process *process,
-			     const struct process_event *event)
-{
-	return process->snapshot && !is_trusted(table, event) &&
-	       process->snapshot_ns > table->distrust_ns;
+	return event->time_ns <= process->began_ns;
 }
 
 static int replay_fork(struct process_table *table, const struct process_event *event)
 {
 	struct process *child = find_or_add(table, event->pid);
-	struct process *parent = find(table, event->parent); /* adding may remove it */
-	struct mappings *mappings = NULL;
+	const struct process *parent = find(table, event->parent); /* adding may remove it */
 
 	if (!child)
 		return -ENOMEM;
 	child->exited_ns = 0;
-	if (child->snapshot_ns < event->time_ns)
-		drop_snapshot(child); /* it shows an earlier process with this pid */
-	if (parent && !maps_know_better(table, child, event))
-		mappings = mappings_ref(current(parent, event->time_ns));
-	set_mappings(child, mappings);
-	child->replayed = mappings && is_trusted(table, event);
+	if (is_included(child, event))
+		return 0;
+	set_mappings(child, parent ? mappings_ref(parent->mappings) : NULL);
+	if (!child->mappings && child->known_ns <= event->time_ns)
+		child->known_ns = 0;
 	return 0;
 }
 
 static int replay_exec(struct process_table *table, const struct process_event *event)
 {
 	struct process *process = find_or_add(table, event->pid);
-	struct mappings *none = mappings_new();
+	struct mappings *none;
 
-	if (!process || !none) {
-		mappings_unref(none);
+	if (!process)
 		return -ENOMEM;
-	}
 	process->exited_ns = 0;
-	if (maps_know_better(table, process, event)) {
-		mappings_unref(none);
-		none = NULL;
-	}
+	if (is_included(process, event))
+		return 0;
+	none = mappings_new();
+	if (!none)
+		return -ENOMEM;
 	set_mappings(process, none);
 	return 0;
 }
@@ -485,21 +514,16 @@ static int replay_map(struct process_table *table, const struct process_event *e
 	int err;
 
 	/* Without a snapshot of a process that existed before us, single events are useless. */
-	if (!process || !current(process, event->time_ns))
+	if (!process || !process->mappings || is_included(process, event))
 		return 0;
-	if (!process->mappings) {
-		if (event->time_ns <= process->snapshot_began_ns)
-			return 0; /* included in the snapshot, which may be newer */
-		process->mappings = mappings_ref(process->snapshot);
-	}
 	if (mapping.kind == MAPPING_FILE &&
 	    file_is_memory(file_table_get(table->files, mapping.file)))
 		mapping.kind = MAPPING_ANON;
 	is_shared = mappings_refs(process->mappings) > 1;
-	err = mappings_add(&process->mappings, &mapping);
+	err = add_mapping(table, &process->mappings, &mapping);
 	if (err == 0)
 		limit_mappings(table, is_shared ? mappings_nr(process->mappings) : 1);
-	return err == -ENOMEM ? err : 0;
+	return err;
 }
 
 int process_table_replay(struct process_table *table, const struct process_event *event)
@@ -525,7 +549,7 @@ int process_table_replay(struct process_table *table, const struct process_event
 }
 
 const struct mappings *process_table_mappings(struct process_table *table, int32_t pid,
-					      uint64_t time_ns)
+					      const struct program_id *program, uint64_t time_ns)
 {
 	struct process *process = find(table, pid);
 
@@ -533,17 +557,21 @@ const struct mappings *process_table_mappings(struct process_table *table, int32
 		return NULL;
 	if (process->exited_ns)
 		process->exited_ns = time_ns; /* a thread outlives the leader */
-	return current(process, time_ns);
+	if (!program)
+		return process->mappings;
+	/* In the middle of an exec, the id is still that of the program before, but nothing is mapped. */
+	if (!is_identified(process) && mappings_nr(process->mappings))
+		process->program = *program;
+	return is_identified(process) && (is_newer(program, &process->program) ||
+					  is_newer(&process->program, program))
+		       ? NULL
+		       : process->mappings;
 }
 
-void process_table_distrust(struct process_table *table)
+void process_table_distrust(struct process_table *table, uint64_t until_ns)
 {
-	const struct u64_map_slot *slot;
-	size_t position = 0;
-
-	table->distrust_ns = clock_now_ns();
-	while ((slot = u64_map_next(&table->by_pid, &position)))
-		process_of(slot)->replayed = false;
+	if (until_ns > table->distrust_ns)
+		table->distrust_ns = until_ns;
 }
 
 /* True if only the leader has exited, or the process is a zombie. */
@@ -552,11 +580,29 @@ static bool is_there(int32_t pid)
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
+/* Looks for processes whose exit may have been lost, some of them each time. */
+static void sweep(struct process_table *table, uint64_t now_ns)
+{
+	const struct u64_map_slot *slot = NULL;
+	size_t tries;
+
+	for (tries = 0; tries < SWEEP_SLOTS && (slot = u64_map_next(&table->by_pid, &table->swept));
+	     tries++) {
+		struct process *process = process_of(slot);
+
+		if (!process->exited_ns && is_doubted(table, process) && !is_there(process->pid))
+			process->exited_ns = now_ns;
+	}
+	if (tries < SWEEP_SLOTS)
+		table->swept = 0;
+}
+
 void process_table_purge(struct process_table *table, uint64_t now_ns)
 {
 	const struct u64_map_slot *slot;
 	size_t position = 0;
 
+	sweep(table, now_ns);
 	while ((slot = u64_map_next(&table->by_pid, &position))) {
 		struct process *process = process_of(slot);
 
@@ -566,6 +612,17 @@ void process_table_purge(struct process_table *table, uint64_t now_ns)
 		(void)u64_map_remove(&table->by_pid, slot->key);
 		process_free(process);
 		position--; /* removing may have moved another entry to this slot */
+	}
+}
+
+void process_table_mark_files(const struct process_table *table)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	while ((slot = u64_map_next(&table->by_pid, &position))) {
+		mappings_mark_files(process_of(slot)->mappings, table->files);
+		mappings_mark_files(process_of(slot)->arriving, table->files);
 	}
 }
 
@@ -582,6 +639,16 @@ size_t process_table_nr_refused(const struct process_table *table)
 size_t process_table_nr(const struct process_table *table)
 {
 	return table->by_pid.nr;
+}
+
+uint64_t process_table_nr_left_out(const struct process_table *table)
+{
+	return table->nr_left_out;
+}
+
+uint64_t process_table_nr_postponed(const struct process_table *table)
+{
+	return table->nr_postponed;
 }
 
 size_t process_table_nr_silent(const struct process_table *table)

@@ -9,8 +9,11 @@
  *
  * A process without a fork or exec event is *snapshotted*: its maps are read when the first event
  * or record that refers to it arrives. A snapshot is newer than the events being replayed, which
- * mostly does not matter. Only if there is an exec in between, the snapshot shows another program
- * and is not used for samples before that exec.
+ * mostly does not matter: events from before it are skipped. If a fork or exec is older than its end, it may be of
+ * another program than the replay is at, and is not used.
+ *
+ * Mappings belong to one program, as records identify it: they are not used for records of another one. So an exec that
+ * was not reported is noticed, and followed by a snapshot.
  *
  * Reading maps may block, so the table itself does not do it (proc/look.h): a snapshot is wanted, and arrives later.
  * Until then the replay must not pass an event or record that needs it (process_table_awaits()).
@@ -40,6 +43,14 @@ struct process_event {
 	struct file_id file_id; /* PROCESS_MAP */
 };
 
+/*
+ * The program that a process runs, as records identify it: an exec changes neither the pid nor the start time. A start
+ * of 0: not known.
+ */
+struct program_id {
+	uint64_t start_time_ns, exec_id;
+};
+
 /* Limit of processes. Beyond it the table is emptied and starts again with snapshots. */
 #define PROCESS_TABLE_MAX 262144
 
@@ -62,8 +73,12 @@ void process_table_free(struct process_table *table);
 int process_table_arrive(struct process_table *table, struct process_event *event,
 			 const char *path);
 
-/* Called when a sample of pid arrives: wants a snapshot if it is unknown. 0 or -ENOMEM. */
-int process_table_ensure(struct process_table *table, int32_t pid);
+/*
+ * Called when a record of pid, or a fork by it, arrives: wants a snapshot if it is unknown, or events of it may have been
+ * lost. program: the record's; NULL: not known. 1 if a snapshot is wanted, 0 or -ENOMEM.
+ */
+int process_table_ensure(struct process_table *table, int32_t pid, const struct program_id *program,
+			 uint64_t time_ns);
 
 /* Takes the next process of which a snapshot is wanted; false: there is none. */
 bool process_table_next_look(struct process_table *table, int32_t *ret_pid);
@@ -78,8 +93,12 @@ struct maps_looked;
 int process_table_looked(struct process_table *table, int32_t pid,
 			 const struct maps_looked *looked);
 
-/* True if records of pid must wait for its snapshot. */
-bool process_table_awaits(const struct process_table *table, int32_t pid);
+/*
+ * True if a record at the replay's position must wait for a snapshot, which is wanted if the record's program is another
+ * one than events have reported.
+ */
+bool process_table_awaits(struct process_table *table, int32_t pid,
+			  const struct program_id *program, uint64_t time_ns);
 
 /* True if an event must wait for a snapshot, or to learn what a memfd is. */
 bool process_table_awaits_for(const struct process_table *table, const struct process_event *event);
@@ -87,18 +106,24 @@ bool process_table_awaits_for(const struct process_table *table, const struct pr
 /* Replays an event. 0 or -ENOMEM. */
 int process_table_replay(struct process_table *table, const struct process_event *event);
 
-/* The mappings of pid at time_ns, which must be the replay's position; NULL if unknown. */
+/*
+ * The mappings of a program at time_ns, which must be the replay's position; NULL if they are unknown, or another
+ * program's. program NULL: whichever pid runs.
+ */
 const struct mappings *process_table_mappings(struct process_table *table, int32_t pid,
-					      uint64_t time_ns);
+					      const struct program_id *program, uint64_t time_ns);
 
 /*
- * Called when the kernel lost events: what is known may be wrong, so every process is snapshotted
- * again when it is next seen.
+ * Called when the kernel lost events, the last of them before until_ns: what is known may be wrong, so each process is
+ * snapshotted again when it is next seen, within a budget. Until then its old mappings are used.
  */
-void process_table_distrust(struct process_table *table);
+void process_table_distrust(struct process_table *table, uint64_t until_ns);
 
-/* Forgets processes that exited well before now_ns. */
+/* Forgets processes that exited well before now_ns, also some of those whose exit was lost. */
 void process_table_purge(struct process_table *table, uint64_t now_ns);
+
+/* Marks the files that a process has mapped, see file_table_sweep(). */
+void process_table_mark_files(const struct process_table *table);
 
 size_t process_table_nr(const struct process_table *table);
 
@@ -107,6 +132,12 @@ uint64_t process_table_nr_forgotten(const struct process_table *table);
 
 /* Number of processes whose mappings we may not read; only mappings from events are known. */
 size_t process_table_nr_refused(const struct process_table *table);
+
+/* Number of mappings beyond MAPPINGS_MAX of a process, which are not known. */
+uint64_t process_table_nr_left_out(const struct process_table *table);
+
+/* Number of times that doubtful mappings were used because maps may not be read that often. */
+uint64_t process_table_nr_postponed(const struct process_table *table);
 
 /* Number of processes whose mappings could not be read in time. */
 size_t process_table_nr_silent(const struct process_table *table);

@@ -20,6 +20,7 @@
 struct root {
 	struct root_id id;
 	int fd;
+	bool is_free;
 };
 
 struct root_table {
@@ -129,7 +130,8 @@ void root_table_free(struct root_table *table)
 	if (!table)
 		return;
 	for (i = 1; i < table->nr; i++)
-		(void)close(table->roots[i].fd);
+		if (!table->roots[i].is_free)
+			(void)close(table->roots[i].fd);
 	free(table);
 }
 
@@ -142,15 +144,27 @@ static bool same_root(const struct root_id *a, const struct root_id *b)
 int root_table_add(struct root_table *table, const struct root_id *id, int fd)
 {
 	cleanup_fd int own = fd;
-	size_t i;
+	size_t i, place = table->nr;
 
-	for (i = 0; i < table->nr; i++)
-		if (same_root(&table->roots[i].id, id))
+	for (i = 0; i < table->nr; i++) {
+		if (table->roots[i].is_free)
+			place = i;
+		else if (same_root(&table->roots[i].id, id))
 			return (int)i;
-	if (table->nr == ROOT_TABLE_MAX)
+	}
+	if (place == ROOT_TABLE_MAX)
 		return -ENOSPC;
-	table->roots[table->nr] = (struct root){*id, take_fd(&own)};
-	return (int)table->nr++;
+	table->roots[place] = (struct root){.id = *id, .fd = take_fd(&own)};
+	table->nr += place == table->nr;
+	return (int)place;
+}
+
+void root_table_release(struct root_table *table, int number)
+{
+	struct root *root = &table->roots[number];
+
+	(void)close(root->fd);
+	*root = (struct root){.fd = -1, .is_free = true};
 }
 
 int root_table_fd(const struct root_table *table, int number)

@@ -1,6 +1,7 @@
 /*
  * The root directories of processes, each identified by a small number. A container's root is kept
- * open as an O_PATH handle, so that files below it can be found after its processes have exited.
+ * open as an O_PATH handle, so that files below it can be found after its processes have exited, until it is released:
+ * a handle keeps the mount from being removed.
  */
 #ifndef STOOK_PROC_ROOT_TABLE_H
 #define STOOK_PROC_ROOT_TABLE_H
@@ -33,6 +34,9 @@ int root_identify(int32_t pid, struct root_id *ret, int *ret_fd);
 
 /* Returns the number of a root; -ENOSPC: beyond ROOT_TABLE_MAX. Takes the handle in either case. */
 int root_table_add(struct root_table *table, const struct root_id *id, int fd);
+
+/* Closes the handle of a root, and gives its number to another one; not for ROOT_OURS. */
+void root_table_release(struct root_table *table, int number);
 
 /* An O_PATH handle owned by the table; -1 for our own root. */
 int root_table_fd(const struct root_table *table, int number);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,8 @@ struct dump {
 
 struct item {
 	struct runtime_process process;
+	uint32_t number;
+	uint64_t key; /* in by_identity; 0: a copy */
 	struct dump dumps[MAX_DUMPS];
 	size_t nr_dumps;
 	size_t nr_mappings; /* at the last search */
@@ -108,14 +111,16 @@ struct item {
 	/* Held until the process is inspected; -1: none. */
 	int pidfd, root_fd;
 	bool is_copy; /* see runtime_table_copy() */
+	bool is_marked;
+	int perf_map; /* see runtime_table_set_perf_map() */
 };
 
 struct runtime_table {
-	struct item *items;
-	size_t nr, capacity;
-	size_t nr_asked; /* the first ones; the others are still to be looked at */
+	struct u64_map by_number;   /* → struct item * */
+	struct u64_map by_identity; /* a hash of pid, start time and exec id → struct item * */
+	uint32_t next_number, next_asked; /* numbers from next_asked on are still to be looked at */
 	size_t nr_holders;
-	struct u64_map numbers; /* by a hash of pid, start time and exec id */
+	uint64_t nr_refused;
 };
 
 struct runtime_table *runtime_table_new(void)
@@ -137,29 +142,62 @@ static void close_waiting(struct item *item)
 	item->root_fd = item->pidfd = -1;
 }
 
+static struct item *item_in(const struct u64_map *map, uint64_t key)
+{
+	const uint64_t *value = u64_map_find(map, key);
+
+	return value ? (struct item *)(uintptr_t)*value : NULL;
+}
+
+static struct item *find(const struct runtime_table *table, uint32_t number)
+{
+	return item_in(&table->by_number, number);
+}
+
+/* Iterates over all items. */
+static struct item *next_item(const struct runtime_table *table, size_t *position)
+{
+	const struct u64_map_slot *slot = u64_map_next(&table->by_number, position);
+
+	return slot ? (struct item *)(uintptr_t)slot->value : NULL;
+}
+
+static void item_free(struct item *item)
+{
+	close_descriptors(&item->process);
+	close_waiting(item);
+	free(item);
+}
+
 void runtime_table_free(struct runtime_table *table)
 {
-	size_t i;
+	struct item *item;
+	size_t position = 0;
 
 	if (!table)
 		return;
-	for (i = 0; i < table->nr; i++) {
-		close_descriptors(&table->items[i].process);
-		close_waiting(&table->items[i]);
-	}
-	u64_map_clear(&table->numbers);
-	free(table->items);
+	while ((item = next_item(table, &position)))
+		item_free(item);
+	u64_map_clear(&table->by_number);
+	u64_map_clear(&table->by_identity);
 	free(table);
 }
 
 size_t runtime_table_nr(const struct runtime_table *table)
 {
-	return table->nr;
+	return table->by_number.nr;
+}
+
+uint64_t runtime_table_nr_refused(const struct runtime_table *table)
+{
+	return table->nr_refused;
 }
 
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number)
 {
-	return &table->items[number].process;
+	const struct item *item = find(table, number);
+
+	return item ? &item->process : NULL;
 }
 
 /* --- the process itself -------------------------------------------------------------------- */
@@ -200,10 +238,11 @@ static bool holds_descriptors(const struct runtime_process *process)
 /* If too many processes hold descriptors, the ones of exited processes are closed. */
 static void limit_holders(struct runtime_table *table, struct runtime_process *newest)
 {
-	size_t i;
+	struct item *item;
+	size_t position = 0;
 
-	for (i = 0; i < table->nr && table->nr_holders > RUNTIME_TABLE_HOLDERS; i++) {
-		struct runtime_process *process = &table->items[i].process;
+	while (table->nr_holders > RUNTIME_TABLE_HOLDERS && (item = next_item(table, &position))) {
+		struct runtime_process *process = &item->process;
 
 		if (process == newest || !holds_descriptors(process) || !is_gone(process->pidfd))
 			continue;
@@ -316,15 +355,60 @@ static bool may_find_more(const struct item *item, const struct mappings *mappin
 
 /* --- the table ----------------------------------------------------------------------------- */
 
-static int64_t add_new(struct runtime_table *table, uint64_t key, const struct item *item)
+/* Returns a new item, which no identity leads to; NULL when out of memory. */
+static struct item *add_item(struct runtime_table *table, uint32_t number)
 {
-	if (table->nr == RUNTIME_TABLE_MAX)
+	struct item *item = calloc(1, sizeof(*item));
+
+	if (!item || u64_map_set(&table->by_number, number, (uintptr_t)item) < 0) {
+		free(item);
+		return NULL;
+	}
+	item->number = number;
+	item->process = (struct runtime_process){
+		.uid = (uid_t)-1, .gid = (gid_t)-1, .root_fd = -1, .pidfd = -1, .jitdump = -1};
+	item->pidfd = item->root_fd = -1;
+	item->perf_map = -ENOENT;
+	return item;
+}
+
+static void forget(struct runtime_table *table, struct item *item)
+{
+	table->nr_holders -= table->nr_holders > 0 && holds_descriptors(&item->process);
+	(void)u64_map_remove(&table->by_number, item->number);
+	if (item_in(&table->by_identity, item->key) == item)
+		(void)u64_map_remove(&table->by_identity, item->key);
+	item_free(item);
+}
+
+/* 0 and the new item, -ENOMEM or -ENOSPC. */
+static int add_new(struct runtime_table *table, uint64_t key, const struct runtime_process *process,
+		   struct item **ret)
+{
+	struct item *item;
+
+	if (table->by_number.nr >= RUNTIME_TABLE_MAX) {
+		table->nr_refused++;
 		return -ENOSPC;
-	if (ARRAY_RESERVE(table->items, table->capacity, table->nr + 1) < 0 ||
-	    u64_map_set(&table->numbers, key, table->nr) < 0)
+	}
+	item = add_item(table, table->next_number);
+	if (!item)
 		return -ENOMEM;
-	table->items[table->nr] = *item;
-	return (int64_t)table->nr++;
+	item->key = key;
+	if (u64_map_set(&table->by_identity, key, (uintptr_t)item) < 0) {
+		forget(table, item);
+		return -ENOMEM;
+	}
+	table->next_number++;
+	item->process.pid = process->pid;
+	item->process.start_time_ns = process->start_time_ns;
+	item->process.exec_id = process->exec_id;
+	if (process->pid > 0)
+		item->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	if (item->pidfd >= 0)
+		item->root_fd = file_open_root(process->pid);
+	*ret = item;
+	return 0;
 }
 
 /*
@@ -350,10 +434,11 @@ static bool is_before(const struct runtime_process *a, const struct runtime_proc
  */
 static void supersede(struct runtime_table *table, struct runtime_process *newest)
 {
-	size_t i;
+	struct item *item;
+	size_t position = 0;
 
-	for (i = 0; i < table->nr; i++) {
-		struct runtime_process *other = &table->items[i].process;
+	while ((item = next_item(table, &position))) {
+		struct runtime_process *other = &item->process;
 
 		if (other == newest || !share_map(other, newest))
 			continue;
@@ -369,47 +454,39 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 			  const struct file_table *files)
 {
 	uint64_t key = hash_add(hash_add(hash_u64((uint32_t)pid), start_time_ns), exec_id);
-	const uint64_t *known = u64_map_find(&table->numbers, key);
-	struct item item = {.process = {.pid = pid,
-					.start_time_ns = start_time_ns,
-					.exec_id = exec_id,
-					.uid = (uid_t)-1,
-					.gid = (gid_t)-1,
-					.root_fd = -1,
-					.pidfd = -1,
-					.jitdump = -1},
-			    .pidfd = -1,
-			    .root_fd = -1};
-	int64_t number = known ? (int64_t)*known : add_new(table, key, &item);
-	struct item *kept;
+	const struct runtime_process process = {
+		.pid = pid, .start_time_ns = start_time_ns, .exec_id = exec_id};
+	struct item *item = item_in(&table->by_identity, key);
+	int err = item ? 0 : add_new(table, key, &process, &item);
 
-	if (number < 0)
-		return number;
-	kept = &table->items[number];
-	if (!known && pid > 0) {
-		kept->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-		kept->root_fd = kept->pidfd < 0 ? -1 : file_open_root(pid);
-	}
-	if (may_find_more(kept, mappings))
-		look_at_mappings(kept, mappings, files);
-	return number;
+	if (err < 0)
+		return err;
+	if (may_find_more(item, mappings))
+		look_at_mappings(item, mappings, files);
+	return item->number;
 }
 
 bool runtime_table_next_look(struct runtime_table *table, uint32_t *ret_number, int32_t *ret_pid)
 {
-	if (table->nr_asked == table->nr)
+	const struct item *item = NULL;
+
+	while (!item && table->next_asked != table->next_number)
+		item = find(table, table->next_asked++);
+	if (!item)
 		return false;
-	*ret_number = (uint32_t)table->nr_asked;
-	*ret_pid = table->items[table->nr_asked++].process.pid;
+	*ret_number = item->number;
+	*ret_pid = item->process.pid;
 	return true;
 }
 
 void runtime_table_looked(struct runtime_table *table, uint32_t number,
 			  const struct process_looked *looked)
 {
-	struct item *item = &table->items[number];
-	struct runtime_process *process = &item->process;
+	struct item *item = find(table, number);
+	struct runtime_process *process = item ? &item->process : NULL;
 
+	if (!item)
+		return;
 	if (looked->err == 0 && item->pidfd >= 0 && !is_gone(item->pidfd) &&
 	    can_be(process->start_time_ns, looked->start_boot_ns)) {
 		memcpy(process->comm, looked->status.comm, sizeof(process->comm));
@@ -428,61 +505,108 @@ void runtime_table_looked(struct runtime_table *table, uint32_t number,
 	limit_holders(table, process);
 }
 
+/* --- lifetimes ----------------------------------------------------------------------------- */
+
+void runtime_table_mark_used(struct runtime_table *table, uint32_t number)
+{
+	struct item *item = find(table, number);
+
+	if (item)
+		item->is_marked = true;
+}
+
+void runtime_table_mark_files(const struct runtime_table *table, struct file_table *files)
+{
+	const struct item *item;
+	size_t position = 0, i;
+
+	while ((item = next_item(table, &position)))
+		for (i = 0; i < item->nr_dumps; i++)
+			file_table_mark_used(files, item->dumps[i].file);
+}
+
+/* True if the process has ended, or executed another program. */
+static bool is_over(const struct item *item)
+{
+	const int pidfd = item->process.pidfd >= 0 ? item->process.pidfd : item->pidfd;
+
+	if (item->process.is_superseded)
+		return true;
+	return pidfd >= 0 ? is_gone(pidfd) : kill(item->process.pid, 0) < 0 && errno == ESRCH;
+}
+
+void runtime_table_sweep(struct runtime_table *table)
+{
+	struct item *item;
+	size_t position = 0;
+
+	while ((item = next_item(table, &position))) {
+		if (item->is_marked || !is_over(item))
+			continue;
+		forget(table, item);
+		position--; /* removing may have moved another item to this slot */
+	}
+	/* Not before: an item that was moved from the first slot to the last one is met twice. */
+	position = 0;
+	while ((item = next_item(table, &position)))
+		item->is_marked = false;
+}
+
+void runtime_table_close_gone(struct runtime_table *table)
+{
+	struct item *item;
+	size_t position = 0;
+
+	while ((item = next_item(table, &position)))
+		if (holds_descriptors(&item->process) && is_gone(item->process.pidfd))
+			close_descriptors(&item->process);
+}
+
 /* --- copies -------------------------------------------------------------------------------- */
 
-/* Returns the item with this number; NULL when out of memory. Items before it are made, too. */
-static struct item *item_at(struct runtime_table *table, uint32_t number)
+static void replace(struct item *item, const struct runtime_process *with)
 {
-	static const struct item blank = {
-		.process = {.uid = (uid_t)-1,
-			    .gid = (gid_t)-1,
-			    .root_fd = -1,
-			    .pidfd = -1,
-			    .jitdump = -1},
-		.pidfd = -1,
-		.root_fd = -1,
-	};
-
-	if (ARRAY_RESERVE(table->items, table->capacity, (size_t)number + 1) < 0)
-		return NULL;
-	while (table->nr <= number)
-		table->items[table->nr++] = blank;
-	return &table->items[number];
+	close_descriptors(&item->process);
+	item->process = *with;
+	item->is_copy = item->is_marked = true;
 }
 
 int runtime_table_copy(struct runtime_table *table, const struct runtime_table *from,
 		       uint32_t number)
 {
-	struct item *item = item_at(table, number);
-	struct runtime_process process = from->items[number].process;
+	const struct item *known = find(from, number);
+	struct item *item = find(table, number);
+	struct runtime_process process;
 
+	if (!known)
+		return 0;
+	if (!item)
+		item = add_item(table, number);
 	if (!item)
 		return -ENOMEM;
+	process = known->process;
 	if (process.root_fd >= 0)
 		process.root_fd = fcntl(process.root_fd, F_DUPFD_CLOEXEC, 0);
 	if (process.pidfd >= 0)
 		process.pidfd = fcntl(process.pidfd, F_DUPFD_CLOEXEC, 0);
-	close_descriptors(&item->process);
-	item->process = process;
-	item->is_copy = true;
+	replace(item, &process);
 	return 0;
 }
 
 int runtime_table_move(struct runtime_table *table, struct runtime_table *from)
 {
-	uint32_t number;
+	struct item *moved;
+	size_t position = 0;
 
-	for (number = 0; number < from->nr; number++) {
-		struct item *moved = &from->items[number], *item;
+	while ((moved = next_item(from, &position))) {
+		struct item *item;
 
 		if (!moved->is_copy)
 			continue;
-		item = item_at(table, number);
+		item = find(table, moved->number) ?: add_item(table, moved->number);
 		if (!item)
 			return -ENOMEM;
-		close_descriptors(&item->process);
-		item->process = moved->process;
-		item->is_copy = true;
+		replace(item, &moved->process);
 		moved->process.root_fd = moved->process.pidfd = -1;
 		moved->is_copy = false;
 	}
@@ -546,6 +670,21 @@ int runtime_process_jitdump(const struct runtime_process *process, const struct 
 static bool may_be_here(const struct runtime_process *process)
 {
 	return process->root_fd >= 0 || !process->inner_pid || process->inner_pid == process->pid;
+}
+
+int runtime_table_perf_map(const struct runtime_table *table, uint32_t number)
+{
+	const struct item *item = find(table, number);
+
+	return item ? item->perf_map : -ENOENT;
+}
+
+void runtime_table_set_perf_map(struct runtime_table *table, uint32_t number, int err)
+{
+	struct item *item = find(table, number);
+
+	if (item && item->perf_map < 0)
+		item->perf_map = err == 0 || err == -EACCES ? err : -ENOENT;
 }
 
 int runtime_process_map(const struct runtime_process *process, struct perf_map_file *ret)

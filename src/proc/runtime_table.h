@@ -1,7 +1,10 @@
 /*
- * Processes with JIT-compiled code, each identified by a small number for the whole run, and what
+ * Processes with JIT-compiled code, each identified by a number, and what
  * is needed to find that code's symbols. They are inspected when their first such frame arrives,
  * since they may exit soon after; by the opener, since that may block (proc/look.h).
+ *
+ * A process is forgotten when it is over and nobody needs it, see runtime_table_sweep(). Its number is not given to
+ * another one.
  */
 #ifndef STOOK_PROC_RUNTIME_TABLE_H
 #define STOOK_PROC_RUNTIME_TABLE_H
@@ -15,7 +18,7 @@
 #include "proc/file_table.h"
 #include "proc/mappings.h"
 
-/* Limit of processes; further ones get no number, and their JIT-compiled code no names. */
+/* Limit of processes at a time; further ones get no number, and their JIT-compiled code no names. */
 #define RUNTIME_TABLE_MAX 4096
 
 /*
@@ -77,13 +80,33 @@ bool runtime_table_next_look(struct runtime_table *table, uint32_t *ret_number, 
 void runtime_table_looked(struct runtime_table *table, uint32_t number,
 			  const struct process_looked *looked);
 
-/* As file_table_copy() and file_table_move(). */
+/*
+ * Lifetimes: mark the processes whose code is in a profile, then sweep. Processes that have ended, or executed another
+ * program, are forgotten if they are not marked. runtime_table_mark_files() marks the files that processes need.
+ */
+void runtime_table_mark_used(struct runtime_table *table, uint32_t number);
+void runtime_table_mark_files(const struct runtime_table *table, struct file_table *files);
+void runtime_table_sweep(struct runtime_table *table);
+
+/* Closes the descriptors of processes that have ended: the root of a container's process keeps its mounts. */
+void runtime_table_close_gone(struct runtime_table *table);
+
+/* As file_table_copy() and file_table_move(), which also mark the process. */
 int runtime_table_copy(struct runtime_table *table, const struct runtime_table *from,
 		       uint32_t number);
 int runtime_table_move(struct runtime_table *table, struct runtime_table *from);
 
 size_t runtime_table_nr(const struct runtime_table *table);
+uint64_t runtime_table_nr_refused(const struct runtime_table *table); /* frames of further ones */
+/* NULL if there is no process with this number any more; valid until the next sweep. */
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);
+
+/*
+ * What became of a process' perf map when its code was named: 0: it was read; -EACCES: it is not to be trusted; -ENOENT:
+ * there is none, or it was not asked for. A map that was read once stays known.
+ */
+int runtime_table_perf_map(const struct runtime_table *table, uint32_t number);
+void runtime_table_set_perf_map(struct runtime_table *table, uint32_t number, int err);
 
 /* Where a process' perf map is, to be opened by file_open_written(). */
 struct perf_map_file {

@@ -226,8 +226,8 @@ static int64_t reuse_frame(struct merge *merge, uint32_t number, const struct fr
 }
 
 /*
- * If our frame at the same address has other names, as JIT-compiled code may, the frame is added by
- * name.
+ * If our frame at the same address has other names, as JIT-compiled code may, and kernel code after another one was
+ * unloaded, the frame is added by name.
  */
 static int64_t add_frame(struct merge *merge, const struct frame *frame)
 {
@@ -240,7 +240,7 @@ static int64_t add_frame(struct merge *merge, const struct frame *frame)
 	if (frame->address < PROFILE_NOWHERE) {
 		number = profile_add_frame(merge->into, frame->kind, (uint32_t)module,
 					   frame->address);
-		if (number >= 0 && merge->is_part)
+		if (number >= 0 && merge->is_part && !frame->function)
 			return number;
 		if (number >= 0)
 			number = reuse_frame(merge, (uint32_t)number, frame, nr);
@@ -389,6 +389,8 @@ static void merge_common_origin(struct profile_origin *ours, const struct profil
 	uint64_t start = ours->time_ns, end = start + ours->duration_ns;
 	uint64_t their_end = theirs->time_ns + theirs->duration_ns;
 
+	if (ours->nr_events != theirs->nr_events)
+		ours->nr_events = 0;
 	if (ours->event != theirs->event)
 		ours->event = 0;
 	if (ours->unit != theirs->unit || !ours->event)

@@ -19,7 +19,7 @@
 int profile_merge(struct profile *into, const struct profile *from, size_t value);
 
 /*
- * Adds all samples of another profile of the same run, which has no names of functions yet: files are matched by
+ * Adds all samples of another profile of the same run, in which at most kernel code has names yet: files are matched by
  * their numbers, and the names that `into` has stay. Returns as profile_merge().
  */
 int profile_merge_part(struct profile *into, const struct profile *from);

@@ -386,6 +386,12 @@ static bool has_content(const struct profile *profile, const struct frame *frame
 		!memcmp(profile_lines(profile, frame), lines, nr_real * sizeof(*lines)));
 }
 
+/* The index still leads to the frame, which is then no match. */
+void profile_displace_frame(struct profile *profile, uint32_t frame)
+{
+	profile->frames[frame].address = PROFILE_NOWHERE + frame;
+}
+
 int64_t profile_add_named_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
 				const struct code_line *lines, size_t nr)
 {

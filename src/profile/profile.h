@@ -101,8 +101,9 @@ struct sample {
 	struct sample_labels labels;
 	uint32_t stack; /* interned frames, shared by samples that differ only in labels */
 	uint16_t nr_frames;
-	uint16_t nr_kernel_frames; /* they come first */
-	uint64_t count;		   /* the main value */
+	uint16_t
+		nr_kernel_frames; /* they come first; before them may come the whole stack of a waker, as a part of them */
+	uint64_t count; /* the main value */
 };
 
 /* Bits of the labels that were requested and are shown. */
@@ -161,6 +162,12 @@ int64_t profile_add_foreign_string(struct profile *profile, const char *text, si
 int64_t profile_add_module(struct profile *profile, const struct module *module);
 int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
 			  uint64_t address);
+
+/*
+ * Takes a frame's address away: the code that was there is gone. The frame keeps its samples and its name; from now on
+ * another frame may have the address.
+ */
+void profile_displace_frame(struct profile *profile, uint32_t frame);
 
 /*
  * Interns a frame without an address by its lines, as for profile_set_lines(). One line without a
@@ -222,6 +229,7 @@ struct profile_origin {
 	uint64_t period;      /* of the event, per sample; 0: variable */
 	uint64_t time_ns;     /* start, wall clock; 0: not known */
 	uint64_t duration_ns; /* 0: not known */
+	size_t nr_events; /* the first values are events that were sampled together; 0: one event */
 };
 
 void profile_set_origin(struct profile *profile, const struct profile_origin *origin);

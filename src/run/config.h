@@ -25,6 +25,7 @@ struct run_config {
 	bool follow, no_follow;		   /* neither: the command's default */
 	uint64_t duration_ns, interval_ns; /* 0: none */
 	char **command;			   /* after `--`, NULL-terminated; NULL: none */
+	uint64_t nr_runs;		   /* of the command; 0: 1 */
 	bool everything;		   /* -a: the whole system, even with a command */
 	bool self;			   /* include our own processes */
 	bool quiet, verbose;

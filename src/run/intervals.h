@@ -1,5 +1,6 @@
 /*
- * Names and writes the intervals of a run in a thread of its own, at normal priority, while the session goes on.
+ * Names and writes the intervals of a run in a thread of its own while the session goes on: the first one at a raised
+ * priority, later ones at a normal one.
  *
  * Naming waits for other people: for files, debuginfod servers, JVMs. The thread that reads the rings must not, or
  * samples would be lost and intervals be late; it only hands over what it has collected. If an interval takes longer
@@ -18,10 +19,10 @@
 struct intervals;
 
 /*
- * Starts the thread, which has the caller's priority. names and outputs belong to it until intervals_finish(). Returns
- * NULL on failure.
+ * Starts the thread, which has the given niceness after the first interval. names and outputs belong to it until
+ * intervals_finish(). Returns NULL on failure.
  */
-struct intervals *intervals_new(struct session_names *names, struct outputs *outputs,
+struct intervals *intervals_new(struct session_names *names, struct outputs *outputs, int niceness,
 				struct error *error);
 void intervals_free(struct intervals *intervals); /* calls intervals_finish() */
 

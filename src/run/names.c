@@ -16,7 +16,9 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "kernel/kernel_ask.h"
 #include "proc/file_open.h"
@@ -62,6 +64,36 @@ struct symbolizer_options naming_options_symbolizer(const struct naming_options 
 	};
 }
 
+/* Shows the names that the kernel has. */
+struct shown_names {
+	const struct demangle_style *style;
+	int (*add)(void *context, size_t i, const char *name, const char *module);
+	void *context;
+};
+
+static int add_shown(void *context, size_t i, const char *name, const char *module)
+{
+	const struct shown_names *names = context;
+	cleanup_free char *shown = symbolizer_kernel_name(name, names->style);
+
+	return shown ? names->add(names->context, i, shown, module) : -ENOMEM;
+}
+
+static int ask_kernel(void *self, const uint64_t *addresses, size_t nr,
+		      int (*add)(void *context, size_t i, const char *name, const char *module),
+		      void *context, struct error *error)
+{
+	const struct naming_options *options = self;
+	struct shown_names names = {&options->demangle, add, context};
+
+	return kernel_ask(NULL, addresses, nr, add_shown, &names, error);
+}
+
+struct kernel_code_names naming_options_kernel(const struct naming_options *options)
+{
+	return (struct kernel_code_names){ask_kernel, (void *)options};
+}
+
 struct read_budget naming_options_budget(const struct naming_options *options, int stop_fd)
 {
 	uint64_t seconds = options->naming_seconds ? options->naming_seconds : MAX_NAMING_SECONDS;
@@ -77,8 +109,12 @@ struct read_budget naming_options_budget(const struct naming_options *options, i
 /* Files whose names are looked up are closed again, so that few are enough. */
 #define COPIES_MAX_OPEN 4096
 
-/* Past this number of frames, the names of earlier intervals are forgotten. */
-#define COPIES_MAX_FRAMES (PROFILE_MAX_FRAMES / 2)
+/*
+ * Past one of these numbers, the names of earlier intervals are forgotten. JIT-compiled code has new addresses without
+ * end; asking for the names of an interval again takes a fraction of a second.
+ */
+#define COPIES_MAX_FRAMES  (PROFILE_MAX_FRAMES / 8)
+#define COPIES_MAX_STRINGS (1U << 18)
 
 static int make_copies(struct session_names *names)
 {
@@ -95,7 +131,8 @@ int session_names_take(struct session_names *names, struct session_part *part)
 
 	if (err == 0)
 		err = runtime_table_move(names->runtimes, part->runtimes);
-	if (profile_nr_frames(names->profile) > COPIES_MAX_FRAMES) {
+	if (profile_nr_frames(names->profile) > COPIES_MAX_FRAMES ||
+	    profile_nr_strings(names->profile) > COPIES_MAX_STRINGS) {
 		struct profile *anew = profile_new();
 
 		if (!anew)
@@ -105,6 +142,28 @@ int session_names_take(struct session_names *names, struct session_part *part)
 	}
 	profile_reset_samples(names->profile);
 	return err < 0 ? err : profile_merge_part(names->profile, part->profile);
+}
+
+/* Forgets the JVMs of which the table has no entry any more. */
+static void forget_jvms(struct session_names *names)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	while ((slot = u64_map_next(&names->jvms, &position))) {
+		if (runtime_table_get(names->runtimes, (uint32_t)slot->key))
+			continue;
+		(void)u64_map_remove(&names->jvms, slot->key);
+		position--; /* removing may have moved another entry to this slot */
+	}
+}
+
+void session_names_release(struct session_names *names)
+{
+	file_table_sweep(names->files);
+	runtime_table_close_gone(names->runtimes);
+	runtime_table_sweep(names->runtimes);
+	forget_jvms(names);
 }
 
 int session_names_init(struct session_names *names, struct session *session,
@@ -133,7 +192,12 @@ int session_names_init(struct session_names *names, struct session *session,
 	if (!tasks->interval_ns)
 		symbolizer.worker = session_worker(session);
 	names->symbolizer = symbolizer_new(&symbolizer);
-	return names->symbolizer ? 0 : error_set(error, -ENOMEM, "out of memory");
+	if (!names->symbolizer)
+		return error_set(error, -ENOMEM, "out of memory");
+	/* run/intervals sets it itself. */
+	if (!tasks->interval_ns)
+		symbolizer_set_niceness(names->symbolizer, session_niceness(session));
+	return 0;
 }
 
 /* Returns the path of a stripped file if its debug package should be looked up, else NULL. */
@@ -179,7 +243,7 @@ void session_names_clear(struct session_names *names)
 
 	symbolizer_free(names->symbolizer);
 	kallsyms_free(names->kallsyms);
-	free(names->jvms);
+	u64_map_clear(&names->jvms);
 	for (i = 0; i < ARRAY_SIZE(names->packages); i++)
 		free(names->packages[i]);
 	if (names->are_copies) {
@@ -192,35 +256,31 @@ void session_names_clear(struct session_names *names)
 
 /* --- asking JVMs ---------------------------------------------------------------------------- */
 
-/* Marks the JVMs that have samples in the profile, which holds this interval only. */
-static void mark_sampled(struct session_names *names)
+/* What is known of a JVM; nothing so far if it has no entry. */
+static struct session_jvm jvm_of(const struct session_names *names, uint32_t number)
 {
-	const struct profile *profile = names->profile;
-	size_t i, k;
+	const uint64_t *value = u64_map_find(&names->jvms, number);
+	struct session_jvm jvm = {.state = JVM_NOT_ASKED};
 
-	for (i = 0; i < names->nr_jvms; i++)
-		names->jvms[i].is_sampled = false;
-	for (i = 0; i < profile_nr_samples(profile); i++) {
-		const struct sample *sample = profile_sample(profile, (uint32_t)i);
-		const uint32_t *frames = profile_sample_frames(profile, sample);
-
-		for (k = sample->nr_kernel_frames; k < sample->nr_frames; k++) {
-			const struct frame *frame = profile_frame(profile, frames[k]);
-			const struct module *module = profile_module(profile, frame->module);
-
-			if (module->kind == MODULE_RUN_TIME && module->file)
-				names->jvms[module->file - 1].is_sampled = true;
-		}
+	if (value) {
+		jvm.state = (enum jvm_state)(*value & 0xff);
+		jvm.is_told_of = *value >> 8;
 	}
+	return jvm;
+}
+
+static int set_jvm(struct session_names *names, uint32_t number, struct session_jvm jvm)
+{
+	return u64_map_set(&names->jvms, number, jvm.state | (uint64_t)jvm.is_told_of << 8);
 }
 
 static bool is_due(const struct session_names *names, uint32_t number)
 {
 	const struct runtime_process *process = runtime_table_get(names->runtimes, number);
-	const struct session_jvm *jvm = &names->jvms[number];
+	const enum jvm_state state = jvm_of(names, number).state;
 
-	return process->runtime && process->runtime->is_java && jvm->is_sampled &&
-	       jvm->state != JVM_ENDED && jvm->state != JVM_SILENT;
+	return process && process->runtime && process->runtime->is_java && state != JVM_ENDED &&
+	       state != JVM_SILENT;
 }
 
 /* JVMs that answered before are still asked when the time for unresponsive JVMs is used up. */
@@ -230,49 +290,72 @@ static bool has_time(const struct session_names *names, uint32_t number, uint64_
 		return false;
 	if (clock_now_ns() - begin_ns + JVM_NS > ALL_JVMS_NS)
 		return false;
-	return names->jvms[number].state == JVM_ANSWERED || names->vain_ns + JVM_NS <= ALL_JVMS_NS;
+	return jvm_of(names, number).state == JVM_ANSWERED ||
+	       names->vain_ns + JVM_NS <= ALL_JVMS_NS;
 }
 
-static void ask_jvm(struct session_names *names, uint32_t number)
+static int ask_jvm(struct session_names *names, uint32_t number)
 {
-	struct session_jvm *jvm = &names->jvms[number];
+	struct session_jvm jvm = jvm_of(names, number);
 	uint64_t begin_ns = clock_now_ns();
 	struct error error = {0};
 	int err = java_attach_write_map(runtime_table_get(names->runtimes, number), JVM_NS,
 					names->budget.stop_fd, &error);
 
 	if (err == -ECANCELED)
-		return;
-	if (err == 0 || (err == -ESRCH && jvm->state == JVM_ANSWERED)) {
-		jvm->state = err == 0 ? JVM_ANSWERED : JVM_ENDED;
-		return;
+		return 0;
+	if (err == 0 || (err == -ESRCH && jvm.state == JVM_ANSWERED)) {
+		jvm.state = err == 0 ? JVM_ANSWERED : JVM_ENDED;
+		return set_jvm(names, number, jvm);
 	}
 	names->vain_ns += clock_now_ns() - begin_ns;
-	jvm->state = err == -EAGAIN ? JVM_NOT_READY : JVM_SILENT;
-	if (!names->tasks->quiet && !jvm->is_told_of)
+	jvm.state = err == -EAGAIN ? JVM_NOT_READY : JVM_SILENT;
+	if (!names->tasks->quiet && !jvm.is_told_of)
 		complain_error(&error);
-	jvm->is_told_of = true;
+	jvm.is_told_of = true;
+	return set_jvm(names, number, jvm);
+}
+
+/* Adds the processes with samples in the profile, which holds this interval only: their numbers. 0 or -ENOMEM. */
+static int list_sampled(const struct session_names *names, struct u64_map *ret)
+{
+	const struct profile *profile = names->profile;
+	size_t i, k;
+
+	for (i = 0; i < profile_nr_samples(profile); i++) {
+		const struct sample *sample = profile_sample(profile, (uint32_t)i);
+		const uint32_t *frames = profile_sample_frames(profile, sample);
+
+		for (k = 0; k < sample->nr_frames; k++) { /* a waker's come before the kernel's */
+			const struct frame *frame = profile_frame(profile, frames[k]);
+			const struct module *module = profile_module(profile, frame->module);
+
+			if (module->kind == MODULE_RUN_TIME && module->file &&
+			    u64_map_set(ret, module->file - 1, 0) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
 }
 
 /* Asks each JVM whose JIT-compiled code was sampled since it was last asked. */
 static int ask_jvms(struct session_names *names)
 {
-	size_t nr = runtime_table_nr(names->runtimes);
+	cleanup(u64_map_clear) struct u64_map sampled = {0};
 	uint64_t begin_ns = clock_now_ns();
-	uint32_t i;
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+	int err = list_sampled(names, &sampled);
 
-	if (array_reserve(&names->jvms, &names->cap_jvms, nr, sizeof(*names->jvms)) < 0)
-		return -ENOMEM;
-	while (names->nr_jvms < nr)
-		names->jvms[names->nr_jvms++] = (struct session_jvm){0};
-	mark_sampled(names);
-	for (i = 0; i < names->nr_jvms; i++) {
-		if (!is_due(names, i))
+	while (!err && (slot = u64_map_next(&sampled, &position))) {
+		const uint32_t number = (uint32_t)slot->key;
+
+		if (!is_due(names, number))
 			continue;
 		if (read_budget_take(&names->budget, 0) == -ECANCELED)
 			break;
-		if (has_time(names, i, begin_ns)) {
-			ask_jvm(names, i);
+		if (has_time(names, number, begin_ns)) {
+			err = ask_jvm(names, number);
 			continue;
 		}
 		if (!names->tasks->quiet && !names->is_late_told)
@@ -280,7 +363,7 @@ static int ask_jvms(struct session_names *names)
 				 "to answer");
 		names->is_late_told = true;
 	}
-	return 0;
+	return err;
 }
 
 const char *session_names_why_silent(const struct session_names *names, uint32_t process)
@@ -293,9 +376,9 @@ const char *session_names_why_silent(const struct session_names *names, uint32_t
 	};
 	const struct runtime_process *asked = runtime_table_get(names->runtimes, process);
 
-	if (!names->options->java || !asked->runtime || !asked->runtime->is_java)
+	if (!names->options->java || !asked || !asked->runtime || !asked->runtime->is_java)
 		return NULL;
-	return words[process < names->nr_jvms ? names->jvms[process].state : JVM_NOT_ASKED];
+	return words[jvm_of(names, process).state];
 }
 
 /* --- naming ---------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "collect/session.h"
 #include "profile/quality.h"
 #include "run/config.h"
@@ -22,12 +23,20 @@ struct read_budget naming_options_budget(const struct naming_options *options, i
 /* Returns the symbolizer's options; the caller adds files, runtimes, kernel and budget. */
 struct symbolizer_options naming_options_symbolizer(const struct naming_options *options);
 
+/* A source of names of kernel code as they are shown, for session_options. The options must outlive it. */
+struct kernel_code_names naming_options_kernel(const struct naming_options *options);
+
 enum jvm_state {
 	JVM_NOT_ASKED,
 	JVM_NOT_READY, /* not asked: the signal could kill it now; may become ready later */
 	JVM_ANSWERED,
 	JVM_ENDED,  /* exited after it had answered */
 	JVM_SILENT, /* refused, did not answer, or had exited: not asked again */
+};
+
+struct session_jvm {
+	enum jvm_state state;
+	bool is_told_of; /* the user knows why it did not answer */
 };
 
 struct session_names {
@@ -43,12 +52,7 @@ struct session_names {
 	struct read_budget budget;
 	struct symbolizer *symbolizer;
 	struct kallsyms *kallsyms;
-	struct session_jvm {
-		enum jvm_state state;
-		bool is_sampled; /* its code is in the profile being named */
-		bool is_told_of;
-	} * jvms; /* indexed like the runtime table; has entries for other processes, too */
-	size_t nr_jvms, cap_jvms;
+	struct u64_map jvms; /* number in the runtime table → struct session_jvm, packed */
 	size_t nr_rounds;
 	uint64_t vain_ns; /* total time spent on JVMs that did not answer */
 	bool is_late_told;
@@ -71,6 +75,12 @@ void session_names_clear(struct session_names *names);
 
 /* With --interval: replaces the samples by those of the next interval. 0 or a negative errno. */
 int session_names_take(struct session_names *names, struct session_part *part);
+
+/*
+ * With --interval: called when the interval has been named. Closes its files, and forgets what no interval will need:
+ * the next one comes with entries of its own.
+ */
+void session_names_release(struct session_names *names);
 
 /*
  * Names what the profile has so far. A JVM that cannot be asked for its symbols is reported once.

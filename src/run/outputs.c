@@ -109,11 +109,35 @@ static struct format_options options_for(const struct outputs *outputs, const st
 	return options;
 }
 
-static int write_stdout(const struct outputs *outputs, const struct profile *profile,
-			struct error *error)
+/* Several events are written one after the other where a format has one value. */
+static int write_profile(const struct format *format, struct profile *profile,
+			 struct format_options *options, FILE *out)
+{
+	const size_t nr_events = profile_origin(profile)->nr_events;
+	size_t i;
+	int err = 0;
+
+	if (nr_events < 2 || !format->has_one_value)
+		return format->write(profile, options, out);
+	options->has_root = true;
+	for (i = 0; i < nr_events && !err; i++) {
+		const bool is_blank = i && format != format_by_name("folded");
+
+		if (is_blank)
+			(void)putc('\n', out);
+		err = profile_choose_value(profile, i);
+		if (!err)
+			err = format->write(profile, options, out);
+		if (!err) /* back to its place */
+			err = profile_choose_value(profile, i);
+	}
+	return err;
+}
+
+static int write_stdout(const struct outputs *outputs, struct profile *profile, struct error *error)
 {
 	const struct format *format = format_of_stdout(outputs->options);
-	const struct format_options options = options_for(outputs, format);
+	struct format_options options = options_for(outputs, format);
 	int err;
 
 	if (outputs->are_many && format != format_by_name("folded")) {
@@ -126,7 +150,7 @@ static int write_stdout(const struct outputs *outputs, const struct profile *pro
 	} else if (outputs->number) {
 		putchar('\n');
 	}
-	err = format->write(profile, &options, stdout);
+	err = write_profile(format, profile, &options, stdout);
 	if (err == -EPIPE)
 		return err; /* the reader closed the pipe: no error */
 	return err ? error_set(error, err, "cannot write to standard output: %s", strerror(-err))
@@ -134,8 +158,8 @@ static int write_stdout(const struct outputs *outputs, const struct profile *pro
 }
 
 /* A path without an extension, such as /dev/stdout, gets stdout's format, without colours. */
-static int write_file(const struct outputs *outputs, struct out_file *file,
-		      const struct profile *profile, struct error *error)
+static int write_file(const struct outputs *outputs, struct out_file *file, struct profile *profile,
+		      struct error *error)
 {
 	const struct format *by_path = format_by_path(file->path);
 	const struct format *format = by_path ? by_path : format_of_stdout(outputs->options);
@@ -143,16 +167,19 @@ static int write_file(const struct outputs *outputs, struct out_file *file,
 	int err;
 
 	options.color = false;
-	err = format->write(profile, &options, file->stream);
+	err = write_profile(format, profile, &options, file->stream);
 	if (err) {
 		(void)error_set(error, err, "cannot write '%s': %s", file->path, strerror(-err));
 		out_file_abort(file);
 		return err;
 	}
-	return out_file_commit(file, error);
+	err = out_file_commit(file, error);
+	if (!err && outputs->sandbox)
+		err = sandbox_finish(outputs->sandbox, (uint32_t)(file - outputs->files), error);
+	return err;
 }
 
-int outputs_write(struct outputs *outputs, const struct profile *profile, struct error *error)
+int outputs_write(struct outputs *outputs, struct profile *profile, struct error *error)
 {
 	const struct output_options *options = outputs->options;
 	int err = 0;
@@ -167,6 +194,22 @@ int outputs_write(struct outputs *outputs, const struct profile *profile, struct
 	if (!err && outputs->are_many)
 		err = open_files(outputs, error);
 	return err;
+}
+
+void outputs_confine(struct outputs *outputs, struct sandbox *sandbox)
+{
+	size_t i;
+
+	outputs->sandbox = sandbox;
+	for (i = 0; i < outputs->nr_files; i++)
+		out_file_leave_name(&outputs->files[i]);
+}
+
+int outputs_commit(struct outputs *outputs, uint32_t number, struct error *error)
+{
+	if (number >= outputs->nr_files || !outputs->files[number].stream)
+		return error_set(error, -EINVAL, "there is no output %u", number);
+	return out_file_commit(&outputs->files[number], error);
 }
 
 void outputs_clear(struct outputs *outputs)

@@ -14,6 +14,7 @@
 #include "base/out_file.h"
 #include "format/format.h"
 #include "run/config.h"
+#include "worker/sandbox.h"
 
 struct outputs {
 	const struct output_options *options;
@@ -23,7 +24,8 @@ struct outputs {
 	time_t ended;	      /* of the interval to write */
 	struct out_file files[OUTPUTS_MAX];
 	size_t nr_files;
-	unsigned number; /* number of profiles written */
+	unsigned number;	 /* number of profiles written */
+	struct sandbox *sandbox; /* whose host commits the files; NULL: done here */
 };
 
 /* format: properties of the profile; options and the terminal decide the rest. 0 or -errno. */
@@ -38,7 +40,13 @@ int outputs_open(struct outputs *outputs, const struct output_options *options,
 void outputs_set_labels(struct outputs *outputs, unsigned asked, unsigned there);
 
 /* Writes the (named) profile everywhere; with one file per interval, then opens the next files. */
-int outputs_write(struct outputs *outputs, const struct profile *profile, struct error *error);
+int outputs_write(struct outputs *outputs, struct profile *profile, struct error *error);
+
+/* In a child without rights: from now on its host, which has the same outputs, commits the files that are written. */
+void outputs_confine(struct outputs *outputs, struct sandbox *sandbox);
+
+/* In the host: gives file `number`, which the child has written, its name. 0 or a negative errno. */
+int outputs_commit(struct outputs *outputs, uint32_t number, struct error *error);
 
 /* Discards files that are not complete. */
 void outputs_clear(struct outputs *outputs);

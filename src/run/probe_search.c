@@ -21,7 +21,7 @@
 #include "probe/attach/probe_features.h"
 #include "probe/find/find.h"
 #include "probe/find/tracepoints.h"
-#include "proc/mappings.h"
+#include "probe/find/users_task.h"
 #include "proc/tracefs.h"
 #include "worker/worker.h"
 
@@ -56,49 +56,49 @@ uint32_t probe_first_of_name(const struct probe_list *list, uint32_t number)
 
 #define SEARCH_NS (50 * NS_PER_MS) /* short enough not to delay the start noticeably */
 
-/*
- * Returns the index of a file that other processes run, too; -ENOENT if there is none, or -errno.
- */
-static int64_t find_shared_file(const struct probe_list *list, const struct wanted_tasks *tasks)
-{
-	cleanup_free uint64_t *inodes = calloc(list->nr_files + 1, sizeof(*inodes));
-	size_t i;
-
-	if (!inodes)
-		return -ENOMEM;
-	for (i = 0; i < list->nr_files; i++)
-		inodes[i] = list->files[i].inode;
-	return file_users_find(inodes, list->nr_files, tasks->pids, tasks->nr_pids, SEARCH_NS);
-}
-
 /* The filter of a link takes one process and cannot include its children. */
 static bool is_one_process(const struct wanted_tasks *tasks)
 {
 	return tasks->nr_pids == 1 && !tasks->nr_tids;
 }
 
-void probe_reach_find(struct probe_reach *ret, const struct probe_list *list,
-		      const struct probe_features *features, const struct wanted_tasks *tasks,
-		      enum probe_follow follow)
+int probe_reach_find(struct probe_reach *ret, struct worker *worker, const struct probe_list *list,
+		     const struct probe_features *features, const struct wanted_tasks *tasks,
+		     enum probe_follow follow, struct error *error)
 {
-	bool can_filter = features->has[PROBE_FEATURE_UPROBE_PID] && is_one_process(tasks);
-	int64_t shared;
+	const bool can_filter = features->has[PROBE_FEATURE_UPROBE_PID] && is_one_process(tasks);
+	const bool is_filtered = can_filter && follow == FOLLOW_NEVER;
+	const bool may_be_shared = (tasks->nr_pids || tasks->nr_tids) && !is_filtered;
+	cleanup_free uint64_t *inodes = calloc(list->nr_files + 1, sizeof(*inodes));
+	const struct file_users question = {
+		.inodes = inodes,
+		.nr_inodes = may_be_shared ? list->nr_files : 0,
+		.pids = tasks->pids,
+		.nr_pids = tasks->nr_pids,
+		.limit_ns = SEARCH_NS,
+	};
+	int64_t shared = -ENOENT;
+	size_t i;
+	int err;
 
 	*ret = (struct probe_reach){0};
-	if (!list->nr_files || (!tasks->nr_pids && !tasks->nr_tids))
-		return;
-	if (can_filter && follow == FOLLOW_NEVER) {
+	if (!inodes)
+		return error_no_memory(error, "");
+	for (i = 0; i < list->nr_files; i++)
+		inodes[i] = list->files[i].inode;
+	err = list->nr_files ? file_users_ask(worker, &question, &shared, error) : 0;
+	if (err < 0)
+		return err;
+	if (list->nr_files && is_filtered)
 		ret->link_pid = (int32_t)tasks->pids[0];
-		return;
-	}
-	shared = find_shared_file(list, tasks);
 	if (shared == -ENOENT)
-		return;
+		return 0;
 	/* Other processes use the file, or the search could not rule it out. */
 	ret->shared_file = list->files[shared < 0 ? 0 : shared].path;
 	ret->spares_others = can_filter && follow == FOLLOW_UNLESS_SHARED;
 	if (ret->spares_others)
 		ret->link_pid = (int32_t)tasks->pids[0];
+	return 0;
 }
 
 /* --- notes ----------------------------------------------------------------------------------- */
@@ -326,9 +326,8 @@ static int find_targets(struct probe_search *search, const struct run_config *ta
 			struct error *error)
 {
 	const struct probe_options *options = search->options;
-	struct worker *worker = worker_new(error);
 	const struct target_options target = {
-		.worker = worker,
+		.worker = search->worker,
 		.patterns = options->patterns,
 		.nr_patterns = options->nr_patterns,
 		.is_regex = options->is_regex,
@@ -339,9 +338,8 @@ static int find_targets(struct probe_search *search, const struct run_config *ta
 		.force_returns = options->force_returns,
 		.max_probes = options->max_probes ? options->max_probes : PROBES_MAX,
 	};
-	int err = worker ? target_find(&target, &search->list, error) : error->code;
+	int err = target_find(&target, &search->list, error);
 
-	worker_free(worker);
 	if (err == -E2BIG && !error->hint[0])
 		error_hint(error, "use a narrower pattern, or raise --max-probes");
 	return err;
@@ -400,8 +398,10 @@ int probe_search_find(struct probe_search *search, const struct probe_options *o
 	probe_list_init(&search->list);
 	if (!options->list)
 		err = privileges_check(error);
-	if (!err)
-		err = find_targets(search, tasks, error);
+	if (err)
+		return err;
+	search->worker = worker_new(error);
+	err = search->worker ? find_targets(search, tasks, error) : error->code;
 	if (err)
 		return err;
 	for (i = 0; i < search->list.nr_notes && !search->is_quiet; i++)
@@ -431,13 +431,17 @@ int probe_search_decide(const struct probe_search *search, const struct wanted_t
 			bool may_cut, int32_t *ret_link_pid, double *ret_share, struct error *error)
 {
 	struct probe_reach reach;
+	int err;
 
 	if (search->options->budget > 0 && !may_cut)
 		return error_set(
 			error, -EINVAL,
 			"--budget cannot be used where calls are paired with returns: detaching "
 			"one of the two probes would make wrong pairs");
-	probe_reach_find(&reach, &search->list, &search->features, tasks, search->follow);
+	err = probe_reach_find(&reach, search->worker, &search->list, &search->features, tasks,
+			       search->follow, error);
+	if (err < 0)
+		return err;
 	*ret_link_pid = reach.link_pid;
 	*ret_share = choose_budget(search->options, tasks, may_cut);
 	if (!search->is_quiet)
@@ -446,7 +450,14 @@ int probe_search_decide(const struct probe_search *search, const struct wanted_t
 	return 0;
 }
 
+void probe_search_attached(struct probe_search *search)
+{
+	worker_free(search->worker);
+	search->worker = NULL;
+}
+
 void probe_search_clear(struct probe_search *search)
 {
+	worker_free(search->worker);
 	probe_list_clear(&search->list);
 }

@@ -37,13 +37,18 @@ struct probe_reach {
 	bool spares_others;	 /* other processes, and so children, are not probed */
 };
 
-void probe_reach_find(struct probe_reach *ret, const struct probe_list *list,
-		      const struct probe_features *features, const struct wanted_tasks *tasks,
-		      enum probe_follow follow);
+/*
+ * 0 or a negative errno: -ETIME if a process does not let the kernel look at its memory, and so no probe can be attached
+ * to a file.
+ */
+int probe_reach_find(struct probe_reach *ret, struct worker *worker, const struct probe_list *list,
+		     const struct probe_features *features, const struct wanted_tasks *tasks,
+		     enum probe_follow follow, struct error *error);
 
 struct probe_search {
 	const struct probe_options *options;
 	struct probe_list list;
+	struct worker *worker; /* its parsers have the code mapped until all probes are attached */
 	struct probe_features features;
 	enum probe_follow follow;
 	bool is_quiet;
@@ -65,6 +70,9 @@ int probe_search_find(struct probe_search *search, const struct probe_options *o
 int probe_search_decide(const struct probe_search *search, const struct wanted_tasks *tasks,
 			bool may_cut, int32_t *ret_link_pid, double *ret_share,
 			struct error *error);
+
+/* All probes are attached: frees what is needed only for that. */
+void probe_search_attached(struct probe_search *search);
 
 /* search may be {0}. */
 void probe_search_clear(struct probe_search *search);

@@ -95,6 +95,13 @@ static bool is_ready(const struct collector *collector)
 	return probing_is_ready(probes->probing);
 }
 
+static void forget_search(struct collector *collector)
+{
+	struct probes *probes = collector->context;
+
+	probe_search_attached(&probes->search);
+}
+
 static int end_interval(struct collector *collector, bool is_last, struct error *error)
 {
 	struct probes *probes = collector->context;
@@ -140,6 +147,7 @@ static const struct collector_ops ops = {
 	.stop = stop,
 	.summarize = summarize,
 	.is_ready = is_ready,
+	.attached = forget_search,
 	.stops_last = true,
 };
 

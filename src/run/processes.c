@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,14 +103,26 @@ int signals_listen(struct error *error)
 	return fd;
 }
 
-void signals_consume(int signal_fd, const struct child *child)
+void signals_leave(void)
+{
+	sigset_t all;
+	size_t i;
+
+	(void)sigemptyset(&all);
+	for (i = 0; i < ARRAY_SIZE(signal_numbers); i++)
+		(void)sigaddset(&all, signal_numbers[i]);
+	(void)sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
+bool signals_consume(int signal_fd, const struct child *child)
 {
 	uint64_t nr;
 
 	if (signal_fd < 0 || read(signal_fd, &nr, sizeof(nr)) != sizeof(nr))
-		return;
+		return false;
 	if (child && child->pid && !heard.is_from_terminal)
 		(void)kill(child->pid, heard.number);
+	return true;
 }
 
 void signals_stop_listening(int signal_fd, const struct child *child)
@@ -117,7 +130,7 @@ void signals_stop_listening(int signal_fd, const struct child *child)
 	if (signal_fd < 0)
 		return;
 	set_all(SIG_DFL);
-	signals_consume(signal_fd, child);
+	(void)signals_consume(signal_fd, child);
 }
 
 /* Restores the original signal dispositions in a process that is about to exec. */
@@ -169,6 +182,20 @@ __attribute__((noreturn)) static void become(char **argv, int start_fd, int exec
 			_exit(126);
 	}
 	_exit(127);
+}
+
+bool child_times(pid_t pid, double *ret_user_seconds, double *ret_system_seconds)
+{
+	struct rusage usage;
+	siginfo_t info = {0};
+
+	/* glibc's waitid() lacks the last argument. */
+	if (syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOWAIT | WNOHANG, &usage) < 0 ||
+	    !info.si_pid)
+		return false;
+	*ret_user_seconds = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6;
+	*ret_system_seconds = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+	return true;
 }
 
 int child_wait(struct child *child)

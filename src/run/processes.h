@@ -29,6 +29,9 @@ int child_prepare(struct child *child, char **argv, struct error *error);
 /* Lets the child exec. Returns 0 or the error of execvp(): -ENOENT, -EACCES, … */
 int child_start(struct child *child, char **argv, struct error *error);
 
+/* Reads the CPU time that a child, which has ended and is not waited for, has used; false if it has not ended. */
+bool child_times(pid_t pid, double *ret_user_seconds, double *ret_system_seconds);
+
 /* Waits for the child; returns its status as a shell does: 128 + the signal if it was killed. */
 int child_wait(struct child *child);
 
@@ -74,12 +77,15 @@ void targets_clear(struct targets *targets);
  */
 int signals_listen(struct error *error);
 
+/* In a child without handlers, which ends with its parent: blocks these signals, they are for the parent. */
+void signals_leave(void);
+
 /*
  * Consumes a pending signal, so that the following steps are not interrupted by it. The signal is
  * passed on to the child (NULL: none), except for the terminal's Ctrl-C, which the child received
- * itself.
+ * itself. Returns true if there was one.
  */
-void signals_consume(int signal_fd, const struct child *child);
+bool signals_consume(int signal_fd, const struct child *child);
 
 /*
  * Restores default handling: the next signal ends the program at once. Consumes a pending signal.

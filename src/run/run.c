@@ -19,6 +19,8 @@
 #include "collect/unwind/table_worker.h"
 #include "kernel/preflight.h"
 #include "probe/find/needed_task.h"
+#include "probe/find/program_task.h"
+#include "probe/find/users_task.h"
 #include "probe/find/probes_task.h"
 #include "proc/cgroup.h"
 #include "run/complain.h"
@@ -35,11 +37,13 @@ struct running {
 	struct collector *collector;
 	struct targets targets;
 	struct child child;
-	uint32_t child_pid;
+	int child_status; /* of a run before */
+	uint64_t nr_runs_left;
 	int cgroup_fd;
 	struct pollfd *fds;
-	uint64_t began_ns, deadline_ns, interval_end_ns; /* UINT64_MAX: never */
+	uint64_t deadline_ns, interval_end_ns; /* UINT64_MAX: never */
 	bool child_started, child_ended;
+	bool was_signalled;
 	bool has_dropped;    /* capabilities that are not needed any more */
 	bool shows_progress; /* on a terminal line that is overwritten */
 };
@@ -82,12 +86,12 @@ static void start_clock(struct running *running)
 {
 	const struct run_config *config = running->run.config;
 
-	running->began_ns = now(running);
+	running->run.began_ns = now(running);
 	running->deadline_ns = running->interval_end_ns = UINT64_MAX;
 	if (config->duration_ns)
-		running->deadline_ns = running->began_ns + config->duration_ns;
+		running->deadline_ns = running->run.began_ns + config->duration_ns;
 	if (config->interval_ns)
-		running->interval_end_ns = running->began_ns + config->interval_ns;
+		running->interval_end_ns = running->run.began_ns + config->interval_ns;
 }
 
 /* --- the beginning --------------------------------------------------------------------------- */
@@ -95,10 +99,10 @@ static void start_clock(struct running *running)
 static struct wanted_tasks wanted(const struct running *running)
 {
 	const struct run_config *config = running->run.config;
-	bool only_child = running->child_pid && !config->everything;
+	bool only_child = running->run.child_pid && !config->everything;
 
 	return (struct wanted_tasks){
-		.pids = only_child ? &running->child_pid : config->pids,
+		.pids = only_child ? &running->run.child_pid : config->pids,
 		.nr_pids = only_child ? 1 : config->nr_pids,
 		.tids = config->tids,
 		.nr_tids = config->nr_tids,
@@ -121,21 +125,27 @@ static int open_targets(struct running *running, struct error *error)
 	return err;
 }
 
-/* From here on signals are handled; the child is forked and waits to be started. */
+/* The child is forked and waits to be started. */
 static int prepare_child(struct running *running, struct error *error)
 {
 	const struct run_config *config = running->run.config;
 	int err = 0;
 
-	running->run.signal_fd = signals_listen(error);
-	if (running->run.signal_fd < 0)
-		return running->run.signal_fd;
 	if (config->command)
 		err = child_prepare(&running->child, config->command, error);
 	if (err)
 		return err;
-	running->child_pid = (uint32_t)running->child.pid;
+	running->run.child_pid = (uint32_t)running->child.pid;
 	running->run.tasks = wanted(running);
+	return 0;
+}
+
+/* From here on signals are handled. */
+static int listen_to_signals(struct running *running, struct error *error)
+{
+	running->run.signal_fd = signals_listen(error);
+	if (running->run.signal_fd < 0)
+		return running->run.signal_fd;
 	running->fds = calloc(FIRST_TARGET_FD + running->targets.nr, sizeof(*running->fds));
 	return running->fds ? 0 : error_no_memory(error, "");
 }
@@ -149,6 +159,8 @@ static int prepare(struct running *running)
 
 	if (!err)
 		err = collector->ops->prepare(collector, &error);
+	if (!err)
+		err = listen_to_signals(running, &error);
 	if (!err)
 		err = prepare_child(running, &error);
 	if (!err)
@@ -175,7 +187,7 @@ static void show_progress(const struct running *running)
 	if (!running->shows_progress)
 		return;
 	clear_progress(running);
-	fprintf(stderr, "%5.0f s", (double)(now(running) - running->began_ns) / 1e9);
+	fprintf(stderr, "%5.0f s", (double)(now(running) - running->run.began_ns) / 1e9);
 	if (config->duration_ns)
 		fprintf(stderr, " of %g", (double)config->duration_ns / 1e9);
 	nr = running->collector->ops->progress(running->collector, &unit);
@@ -204,10 +216,10 @@ static int start_child(struct running *running, struct error *error)
 	if (!running->child.pid || running->child_started ||
 	    (collector->ops->is_ready && !collector->ops->is_ready(collector)))
 		return 0;
+	start_clock(running);
 	err = child_start(&running->child, running->run.config->command, error);
 	running->child_started = !err;
 	running->run.child_failed = err;
-	start_clock(running);
 	return err;
 }
 
@@ -252,12 +264,14 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 /* When all events and probes are attached. The child was forked before, and keeps what it has. */
 static void drop_privileges(struct running *running)
 {
-	const struct collector *collector = running->collector;
+	struct collector *collector = running->collector;
 
-	if (running->has_dropped ||
+	if (running->has_dropped || running->nr_runs_left ||
 	    (collector->ops->is_ready && !collector->ops->is_ready(collector)))
 		return;
 	running->has_dropped = true;
+	if (collector->ops->attached)
+		collector->ops->attached(collector);
 	privileges_drop();
 }
 
@@ -269,7 +283,7 @@ static int wait_for_end(struct running *running, struct error *error)
 	int err;
 
 	start_clock(running);
-	tick_ns = running->began_ns;
+	tick_ns = running->run.began_ns;
 	do {
 		tick_ns = running->shows_progress ? tick_ns + TICK_NS : UINT64_MAX;
 		err = start_child(running, error);
@@ -285,7 +299,8 @@ static int wait_for_end(struct running *running, struct error *error)
 		show_progress(running);
 	} while (!err && !is_over(running));
 	clear_progress(running);
-	signals_consume(running->run.signal_fd, &running->child);
+	running->was_signalled |= signals_consume(running->run.signal_fd, &running->child);
+	running->run.repeats = !err && running->nr_runs_left && running->child_ended;
 	return err;
 }
 
@@ -297,7 +312,8 @@ static bool show_last(struct running *running)
 	struct collector *collector = running->collector;
 	struct error error = {0};
 
-	signals_consume(running->run.signal_fd, &running->child);
+	running->was_signalled |= signals_consume(running->run.signal_fd, &running->child);
+	running->run.repeats &= !running->was_signalled;
 	if (running->run.child_failed)
 		return true;
 	return complain_on_error(collector->ops->interval(collector, true, &error), &error);
@@ -345,6 +361,24 @@ static int collect(struct running *running)
 	return err < 0 && err != -EPIPE ? err : -EIO;
 }
 
+/* Prepares the next run of the child. Returns 0 or a negative errno that was reported. */
+static int prepare_next(struct running *running)
+{
+	struct collector *collector = running->collector;
+	struct error error = {0};
+	int err;
+
+	running->child_status = child_wait(&running->child);
+	child_clear(&running->child);
+	running->child_started = running->child_ended = running->run.has_started = false;
+	running->nr_runs_left--;
+	err = prepare_child(running, &error);
+	if (!err)
+		err = collector->ops->load(collector, &error);
+	(void)complain_on_error(err, &error);
+	return err;
+}
+
 int run_usage_status(char **argv)
 {
 	for (; *argv; argv++)
@@ -373,7 +407,7 @@ static int end(struct running *running, int err)
 	if (err)
 		status = status_of_failure(&running->run, err);
 	if (!running->child_started)
-		return status;
+		return err ? status : running->child_status;
 	if (!running->child_ended && !config->quiet)
 		complain("the run is over; waiting for '%s' to exit", config->command[0]);
 	child_status = child_wait(&running->child);
@@ -404,11 +438,20 @@ int run_collector(const struct run_config *config, const struct clock *clock,
 	log_to(config->verbose ? stderr : NULL);
 	running.run.entered_ns = now(&running);
 	collector->run = &running.run;
+	if (config->command && config->nr_runs)
+		running.nr_runs_left = config->nr_runs - 1;
 	err = prepare(&running);
-	if (!err)
+	if (!err) {
 		err = collect(&running);
-	else if (err > 0 || err == -EPIPE) /* a list was printed, or its reader closed the pipe */
+		while (!err && running.run.repeats) {
+			err = prepare_next(&running);
+			if (!err)
+				err = collect(&running);
+		}
+	} else if (err > 0 ||
+		   err == -EPIPE) { /* a list was printed, or its reader closed the pipe */
 		err = 0;
+	}
 	status = end(&running, err);
 	clear(&running);
 	collector->run = NULL;
@@ -421,4 +464,6 @@ const struct worker_task run_tasks[NR_TASKS] = {
 	[TASK_LINES] = {"lines", lines_task},
 	[TASK_PROBES] = {"probes", probes_task},
 	[TASK_NEEDED] = {"needed", needed_task},
+	[TASK_PROGRAM] = {"program", program_task},
+	[TASK_USERS] = {"users", users_task},
 };

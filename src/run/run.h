@@ -38,9 +38,12 @@ struct run {
 	struct wanted_tasks tasks; /* from load() on with the child */
 	int signal_fd;		   /* readable after a signal that ends the current step */
 	uint64_t entered_ns;	   /* when run_collector() was called, by this clock */
-	uint64_t interval_due_ns;  /* in interval(), when it is not the last: when it was to end */
-	bool has_started;	   /* start() succeeded */
-	bool child_failed;	   /* its exec failed: there is nothing to show */
+	uint64_t began_ns;	   /* when collecting began, or the child was started */
+	uint32_t child_pid; /* 0: none. It stays a zombie until the last interval was shown. */
+	bool repeats;	    /* in interval(), when it is the last: the child is run again */
+	uint64_t interval_due_ns; /* in interval(), when it is not the last: when it was to end */
+	bool has_started;	  /* start() succeeded */
+	bool child_failed;	  /* its exec failed: there is nothing to show */
 };
 
 struct collector;
@@ -71,6 +74,8 @@ struct collector_ops {
 
 	/* True when the child may start; NULL: at once. */
 	bool (*is_ready)(const struct collector *collector);
+	/* Called once, when it is ready: all events and probes are attached; NULL: nothing to do. */
+	void (*attached)(struct collector *collector);
 	/*
 	 * Returns the number of samples or hits so far, for the progress line; NULL: no such line.
 	 */

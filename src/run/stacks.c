@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -29,22 +30,10 @@
 
 #define MAX_PROFILE_BYTES (128UL << 20) /* limit for different stacks, on runs of days */
 #define DEFAULT_DEPTH	  512
-#define MAX_TABLE_BYTES	  (64UL << 20) /* enough for a dozen of the largest programs */
+#define MIN_TABLE_BYTES	  (64UL << 20) /* enough for a dozen of the largest programs */
+#define MAX_TABLE_BYTES	  (1024UL << 20)
+#define TABLE_SHARE	  128 /* of the memory: large hosts run more programs */
 #define TABLE_FOLDER	  "/var/cache/stook/unwind"
-
-static int read_online_cpus(struct stacks *stacks, struct error *error)
-{
-	cleanup_file FILE *file = fopen("/sys/devices/system/cpu/online", "re");
-	char text[4096] = "";
-
-	if (!file || !fgets(text, sizeof(text), file))
-		return error_set_errno(error, "cannot read which CPUs are online");
-	text[strcspn(text, "\n")] = '\0';
-	if (number_parse_list(text, true, 65535, 65536, &stacks->online_cpus,
-			      &stacks->nr_online_cpus) < 0)
-		return error_set(error, -EIO, "cannot parse which CPUs are online: '%s'", text);
-	return 0;
-}
 
 static uint32_t max_frames(bool not_wanted, uint64_t max_depth, uint32_t most)
 {
@@ -53,6 +42,16 @@ static uint32_t max_frames(bool not_wanted, uint64_t max_depth, uint32_t most)
 	if (!max_depth)
 		max_depth = DEFAULT_DEPTH;
 	return max_depth < most ? (uint32_t)max_depth : most;
+}
+
+static size_t table_bytes(void)
+{
+	size_t bytes =
+		(size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / TABLE_SHARE;
+
+	if (bytes < MIN_TABLE_BYTES)
+		return MIN_TABLE_BYTES;
+	return bytes < MAX_TABLE_BYTES ? bytes : MAX_TABLE_BYTES;
 }
 
 /*
@@ -95,13 +94,14 @@ static int open_session(struct stacks *stacks, struct error *error)
 	char *const *command = stacks->collector.run->config->command;
 	const struct error *why;
 	struct session_options session = {
-		.event = source->event,
-		.rate = source->rate,
+		.events = source->events,
+		.nr_events = source->nr_events,
+		.by_period = source->by_period,
 		.probes = source->probes,
-		.cpus = source->cpus ? source->cpus : stacks->online_cpus,
-		.nr_cpus = source->cpus ? source->nr_cpus : stacks->nr_online_cpus,
-		.online_cpus = stacks->online_cpus,
-		.nr_online_cpus = stacks->nr_online_cpus,
+		.waits = source->waits,
+		.cpus = source->cpus,
+		.nr_cpus = source->nr_cpus,
+		.online = &stacks->online,
 		.tasks = stacks->collector.run->tasks,
 		.command = command ? command[0] : NULL,
 		.comm = options->comm,
@@ -118,11 +118,12 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.max_kernel_frames =
 			max_frames(options->no_kernel, options->max_depth, WIRE_MAX_KERNEL_FRAMES),
 		.max_table_bytes =
-			options->max_table_bytes ? options->max_table_bytes : MAX_TABLE_BYTES,
+			options->max_table_bytes ? options->max_table_bytes : table_bytes(),
 		.table_folder = strcmp(folder, "none") != 0 ? folder : NULL,
 		.ring_bytes = options->ring_bytes,
 		.max_counts = options->max_counts,
 		.max_profile_bytes = MAX_PROFILE_BYTES,
+		.kernel_names = naming_options_kernel(&options->naming),
 		.bpf_statistics = stacks->collector.run->config->verbose,
 	};
 	int err = open_session_somehow(stacks, &session, error);
@@ -146,12 +147,14 @@ static int note_origin(struct stacks *stacks, struct error *error)
 	int64_t unit = profile_add_string(profile, source->period_unit);
 	int64_t counted = source->is_sum ? event : profile_add_string(profile, source->unit);
 	struct profile_origin origin = {
+		.nr_events = source->by_period ? source->nr_events : 0,
 		.event = (uint32_t)event,
 		.unit = (uint32_t)unit,
 		.period = source->period,
 		.time_ns = clock_read_ns(CLOCK_REALTIME),
 		.duration_ns = tasks->interval_ns ? tasks->interval_ns : tasks->duration_ns,
 	};
+	size_t i;
 
 	if (event < 0 || unit < 0 || counted < 0)
 		return error_set(error, -ENOMEM, "out of memory");
@@ -159,6 +162,15 @@ static int note_origin(struct stacks *stacks, struct error *error)
 	profile_set_main_type(profile,
 			      (struct value_type){.type = (uint32_t)counted,
 						  .unit = source->is_sum ? origin.unit : 0});
+	for (i = 1; i < source->nr_events; i++) {
+		const struct event *sampled = &source->events[i].event;
+		struct value_type type;
+
+		if (profile_make_value_type(profile, sampled->name, event_value_unit(sampled),
+					    &type) < 0 ||
+		    profile_add_value_type(profile, &type) < 0)
+			return error_no_memory(error, "");
+	}
 	return 0;
 }
 
@@ -189,7 +201,7 @@ static int prepare(struct collector *collector, struct error *error)
 	if (stacks->command->prepare)
 		err = stacks->command->prepare(stacks->context, error);
 	if (!err)
-		err = read_online_cpus(stacks, error);
+		err = cpus_read(&stacks->online, "online", error);
 	if (!err)
 		err = privileges_check(error);
 	return err ? err : open_outputs(stacks, error);
@@ -239,15 +251,26 @@ static void measure_helpers(const struct stacks *stacks, struct rusage *ret)
 		ret->ru_maxrss = now.ru_maxrss;
 }
 
+/* The events of a hybrid CPU are of one kind of cores. */
+static size_t nr_cpus_of(const struct stacks *stacks)
+{
+	const struct stack_source *source = &stacks->source;
+
+	if (source->cpus)
+		return source->nr_cpus;
+	return source->nr_events == 1 && source->events[0].cpus ? source->events[0].nr_cpus
+								: stacks->online.nr;
+}
+
 /* Figures of the whole run so far; with --interval, stacks are judged by the last interval only. */
 static int measure(struct stacks *stacks, struct run_figures *ret, struct error *error)
 {
 	*ret = (struct run_figures){
-		.runtimes = session_runtimes(stacks->session),
+		.runtimes = stacks->names.runtimes,
 		.names = &stacks->names,
 		.source = &stacks->source,
 		.entered_ns = stacks->collector.run->entered_ns,
-		.nr_cpus = stacks->source.cpus ? stacks->source.nr_cpus : stacks->nr_online_cpus,
+		.nr_cpus = nr_cpus_of(stacks),
 	};
 	if (stacks->intervals) {
 		ret->nr_intervals = stacks->nr_intervals;
@@ -282,6 +305,9 @@ static int note_verdict(struct stacks *stacks, struct error *error)
 		return err;
 	figures.is_unwritten = true;
 	origin.duration_ns = figures.session.sampled_ns;
+	if (!origin.period && figures.session.events[0].taken.entries) /* it varied: the mean */
+		origin.period = figures.session.events[0].taken.weight /
+				figures.session.events[0].taken.entries;
 	profile_set_origin(profile, &origin);
 	err = verdict_make(&verdict, &figures, profile);
 	if (!err)
@@ -329,11 +355,12 @@ static int start(struct collector *collector, struct error *error)
 {
 	struct stacks *stacks = collector->context;
 
-	/* Before the session raises our priority. */
 	if (collector->run->config->interval_ns) {
-		stacks->intervals = intervals_new(&stacks->names, &stacks->outputs, error);
+		stacks->intervals = intervals_new(&stacks->names, &stacks->outputs,
+						  session_niceness(stacks->session), error);
 		if (!stacks->intervals)
 			return error->code;
+		symbolizer_begin_reading(stacks->names.symbolizer);
 	}
 	return session_start(stacks->session, error);
 }
@@ -365,6 +392,14 @@ static int wait_with_intervals(struct stacks *stacks, uint64_t until_ns, struct 
 	if (!err && all[nr_fds].revents)
 		err = intervals_status(stacks->intervals, error);
 	return err;
+}
+
+static void attached(struct collector *collector)
+{
+	const struct stacks *stacks = collector->context;
+
+	if (stacks->command->attached)
+		stacks->command->attached(stacks->context);
 }
 
 /* session_wait() polls the kernel's buffers, too. */
@@ -457,6 +492,7 @@ static const struct collector_ops ops = {
 	.stop = stop,
 	.summarize = summarize,
 	.is_ready = is_ready,
+	.attached = attached,
 	.progress = progress,
 };
 
@@ -478,5 +514,5 @@ void stacks_clear(struct stacks *stacks)
 	outputs_clear(&stacks->outputs);
 	out_file_abort(&stacks->stats);
 	session_names_clear(&stacks->names);
-	free(stacks->online_cpus);
+	cpus_clear(&stacks->online);
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "collect/session.h"
+#include "kernel/cpus.h"
 #include "run/config.h"
 #include "run/intervals.h"
 #include "run/names.h"
@@ -20,19 +21,21 @@
 
 /* The source of stacks. */
 struct stack_source {
-	const struct event *event; /* samples of this event … */
-	struct sampling_rate rate;
+	const struct sampled_event *events; /* samples of these events … */
+	size_t nr_events;
+	bool by_period; /* counts are the sums of the events' periods, not samples */
 	uint32_t *cpus; /* owned by the command; NULL: all online CPUs */
 	size_t nr_cpus;
 	bool include_idle;
-	const struct session_probes *probes; /* … or, if event is NULL, hits of these probes */
+	const struct session_probes *probes; /* … or hits of these probes */
+	const struct sampler_waits *waits;   /* … or the time of threads off their CPU */
 
-	char what[160];		/* for the verdict: "cpu-clock at 99 Hz" */
+	char what[1024];	/* for the verdict: "cpu-clock at 99 Hz" */
 	const char *unit;	/* unit of the counts: "samples", "hits" */
 	const char *event_name; /* for profiles that other programs read … */
 	const char *period_unit;
 	uint64_t period; /* … 0: varies */
-	bool is_sum;	 /* counts are a sum of the event's values at each hit; the period is 1 */
+	bool is_sum;	 /* counts are a sum of the event, in its unit */
 };
 
 /* A command's part. */
@@ -41,6 +44,7 @@ struct stack_command {
 	int (*prepare)(void *context, struct error *error);
 	/* Fills the source when CPUs and tasks are known. Returns 0 or a negative errno. */
 	int (*choose)(void *context, struct stack_source *ret, struct error *error);
+	void (*attached)(void *context); /* all probes are; NULL: nothing to do */
 	void (*tell)(void *context); /* prints notes after the verdict, unless quiet; NULL: none */
 };
 
@@ -57,8 +61,7 @@ struct stacks {
 	struct intervals *intervals; /* with --interval */
 	uint64_t nr_intervals;
 	uint64_t latest_ns; /* how late the latest interval was taken away from the session */
-	uint32_t *online_cpus;
-	size_t nr_online_cpus;
+	struct cpus online; /* at the start */
 	struct rusage children_before; /* of the process before it executed stook */
 };
 

@@ -136,6 +136,8 @@ static void say_sum(struct verdict *verdict)
 	    number_commas(numbers[1], session->shown));
 	if (!run->source->probes)
 		add(verdict, "%s idle + ", number_commas(numbers[0], sum->idle));
+	if (sum->ended)
+		add(verdict, "%s of ended threads + ", number_commas(numbers[0], sum->ended));
 	if (sum->own)
 		add(verdict, "%s of stook itself + ", number_commas(numbers[0], sum->own));
 	if (sum->thinned)
@@ -147,6 +149,34 @@ static void say_sum(struct verdict *verdict)
 		if (sum->lost[reason])
 			say(verdict, topic, "lost %s: %s",
 			    number_commas(numbers[0], sum->lost[reason]), loss_sentences[reason]);
+}
+
+/*
+ * Accounts for all time off CPU: "time 61.234 s off CPU = 60.900 s shown + …". All but the last sum
+ * is exact to the nanosecond.
+ */
+static void say_time(struct verdict *verdict)
+{
+	const struct session_summary *session = &verdict->figures->session;
+	const struct wire_counters *sum = &session->accounting.sum;
+	const struct session_time *time = &session->time;
+
+	if (!verdict->figures->source->waits)
+		return;
+	say(verdict, "time", "%.3f s %s = %.3f s shown + ",
+	    (double)(time->shown_ns + time->hidden_ns + sum->passed_ns + time->lost_ns) / 1e9,
+	    verdict->figures->source->nr_events ? "running and off CPU" : "off CPU",
+	    (double)time->shown_ns / 1e9);
+	if (sum->passed)
+		add(verdict, "%.3f s of waits of other lengths + ", (double)sum->passed_ns / 1e9);
+	add(verdict, "%.3f s filtered + %.3f s lost", (double)time->hidden_ns / 1e9,
+	    (double)time->lost_ns / 1e9);
+	if (time->sampled_ns)
+		say(verdict, "time", "%.3f s of it running, by samples that count as %.3f ms each",
+		    (double)time->sampled_ns / 1e9, (double)time->sample_ns / 1e6);
+	if (time->open_ns)
+		say(verdict, "time", "%.3f s of it in waits that had not ended",
+		    (double)time->open_ns / 1e9);
 }
 
 /*
@@ -185,28 +215,94 @@ static void say_budget(struct verdict *verdict)
 		add(verdict, " (--budget %g%%)", budget->share * 100);
 }
 
+/*
+ * Each event in its own unit: the part of its occurrences that samples represent. The rest are
+ * those since the last sample of each CPU, and of samples that the kernel skipped.
+ */
+static void say_events(struct verdict *verdict)
+{
+	const struct run_figures *run = verdict->figures;
+	char numbers[3][NUMBER_COMMAS_BYTES];
+	size_t i;
+
+	for (i = 0; i < run->source->nr_events; i++) {
+		const struct session_event *event = &run->session.events[i];
+		const char *name = run->source->events[i].event.name;
+
+		if (run->source->by_period)
+			say(verdict, "events", "%s: %s counted, %s of them in %s samples", name,
+			    number_commas(numbers[0], event->occurrences),
+			    number_commas(numbers[1], event->taken.weight),
+			    number_commas(numbers[2], event->taken.entries));
+		if (event->running_share < 0.9995)
+			say(verdict, "events",
+			    "%s had a counter %.1f %% of the time (multiplexed): counts are scaled "
+			    "up",
+			    name, 100 * event->running_share);
+	}
+}
+
+/* Reports how the cost of following switches was kept within its budget, and the error that this brings. */
+static void say_walks(struct verdict *verdict)
+{
+	const struct session_summary *session = &verdict->figures->session;
+	const struct walk_budget_result *walks = &session->walks;
+	const struct session_time *time = &session->time;
+	const uint64_t nr = walks->nr_walks + session->accounting.sum.thinned;
+
+	if (!(walks->share > 0))
+		return;
+	if (!walks->first_ns) {
+		say(verdict, "budget", "every switch was walked (--budget %g%%)",
+		    walks->share * 100);
+	} else {
+		say(verdict, "budget", "from %.1f s on 1 switch in %.1f was walked",
+		    (double)walks->first_ns / 1e9,
+		    (double)nr / (double)(walks->nr_walks ? walks->nr_walks : 1));
+		add(verdict,
+		    "; %.3f s of the others are divided among stacks, which may be "
+		    "wrong by %.3f s",
+		    (double)time->divided_ns / 1e9, (double)time->split_error_ns / 1e9);
+		add(verdict, " (--budget %g%%)", walks->share * 100);
+	}
+	if (time->undivided_ns)
+		say(verdict, "budget", "%.3f s in threads of which no wait was walked at the time",
+		    (double)time->undivided_ns / 1e9);
+	if (walks->paid_share > walks->share)
+		say(verdict, "budget",
+		    "following switches took %.1f %% of a CPU, %.1f %% without walks",
+		    walks->paid_share * 100, walks->follow_share * 100);
+}
+
 /* Everything that makes the sum too small, or wrong. */
 static void say_what_is_missing(struct verdict *verdict)
 {
 	const struct run_figures *run = verdict->figures;
 	const struct session_summary *session = &run->session;
-	const struct wire_counters *sum = &session->accounting.sum;
 	const char *topic = run->source->unit;
 	char number[NUMBER_COMMAS_BYTES];
 
 	if (session->unseen > session->unseen_error)
 		say(verdict, topic, "~%s ticks skipped by the kernel (%.2f %%)",
 		    number_commas(number, session->unseen),
-		    percent(session->unseen, sum->entries - sum->idle + session->unseen));
+		    percent(session->unseen, session->nr_ticks + session->unseen));
 	if (session->throttled_ns)
 		say(verdict, topic, "throttled by the kernel for %.3f CPU seconds",
 		    (double)session->throttled_ns / 1e9);
+	if (session->nr_cpus_short == 1)
+		say(verdict, topic, "CPU %u was offline at times: %.2f s without samples",
+		    session->short_cpu, (double)session->short_ns / 1e9);
+	if (session->nr_cpus_short > 1)
+		say(verdict, topic,
+		    "%zu CPUs were offline at times: %.2f CPU seconds without samples",
+		    session->nr_cpus_short, (double)session->short_ns / 1e9);
+	if (session->unwatched)
+		say(verdict, topic,
+		    "a CPU that came online is missing, and some names may be wrong: %s",
+		    session->unwatched);
 	if (session->stolen_ns * 100 > session->sampled_ns)
 		say(verdict, topic, "steal time: %.2f CPU seconds, without samples",
 		    (double)session->stolen_ns / 1e9);
-	if (session->running_share < 0.9995)
-		say(verdict, topic, "the counter ran %.1f %% of the time (multiplexed)",
-		    100 * session->running_share);
 	if (session->nr_lost_events)
 		say(verdict, topic, "%s process events lost: some user frames may have no symbol",
 		    number_commas(number, session->nr_lost_events));
@@ -390,6 +486,23 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 		say(verdict, "stacks",
 		    "%zu files have no unwind table (too many files): frame pointers only",
 		    unwinding->nr_files_left_out);
+	if (unwinding->nr_too_large)
+		say(verdict, "stacks",
+		    "%zu files have no unwind table (too large): frame pointers only; raise "
+		    "--table-bytes",
+		    unwinding->nr_too_large);
+	if (unwinding->nr_displaced + unwinding->nr_unpublished)
+		say(verdict, "stacks",
+		    "no room for the mappings of all processes (%" PRIu64 " times): raise "
+		    "--table-bytes",
+		    unwinding->nr_displaced + unwinding->nr_unpublished);
+	if (unwinding->nr_mappings_cut)
+		say(verdict, "stacks",
+		    "more than %d executable mappings of a process: stacks end in the %" PRIu64
+		    " further ones",
+		    UNWIND_MAX_MAPPINGS, unwinding->nr_mappings_cut);
+	if (verdict->figures->session.nr_unsliced)
+		say(verdict, "stacks", "the timeline is full, later samples are in no slice of it");
 	if (profile_unlabelled_count(profile))
 		say(verdict, "stacks",
 		    "%s %s are recorded without pid and tid: too many different stacks",
@@ -409,7 +522,7 @@ static const char *why_nameless(const struct run_figures *run, uint32_t number)
 	const struct runtime_process *process = runtime_table_get(run->runtimes, number);
 	const struct runtime *runtime = process->runtime;
 	const char *silent = session_names_why_silent(run->names, number);
-	int perf_map = symbolizer_perf_map(run->names->symbolizer, number);
+	int perf_map = runtime_table_perf_map(run->runtimes, number);
 
 	if (silent)
 		return silent;
@@ -574,6 +687,26 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 		    "looking them up took long: %" PRIu64 " of %" PRIu64
 		    " intervals are shown together with the one before",
 		    verdict->figures->nr_intervals_joined, verdict->figures->nr_intervals);
+	if (session->nr_mappings_refused)
+		say(verdict, "names",
+		    "more than %d files: %" PRIu64 " mappings of further ones look like "
+		    "JIT-compiled code",
+		    FILE_TABLE_MAX, session->nr_mappings_refused);
+	if (session->nr_mappings_left_out)
+		say(verdict, "names",
+		    "more than %d executable mappings of a process: %" PRIu64
+		    " further ones look like unknown code",
+		    MAPPINGS_MAX, session->nr_mappings_left_out);
+	if (session->nr_refreshes_postponed)
+		say(verdict, "names",
+		    "after lost process events, older mappings were used %" PRIu64
+		    " times: some user frames may have a wrong symbol",
+		    session->nr_refreshes_postponed);
+	if (session->nr_runtimes_refused)
+		say(verdict, "names",
+		    "more than %d processes with JIT-compiled code at a time: %" PRIu64
+		    " frames of further ones have no names",
+		    RUNTIME_TABLE_MAX, session->nr_runtimes_refused);
 	if (session->nr_paths_cut)
 		say(verdict, "names", "%zu paths are too long: only their ends are kept",
 		    session->nr_paths_cut);
@@ -678,10 +811,13 @@ int verdict_make(struct verdict *verdict, const struct run_figures *figures,
 		return -ENOMEM;
 	}
 	say_sum(verdict);
+	say_events(verdict);
+	say_time(verdict);
 	say_what_is_missing(verdict);
 	if (!figures->session.shown)
 		say_why_none(verdict);
 	say_budget(verdict);
+	say_walks(verdict);
 	say_stacks(verdict, profile);
 	if (!figures->names->options->no_symbols)
 		say_names(verdict, profile);
@@ -746,12 +882,13 @@ static const char *const loss_names[] = {
 static void add_samples(struct sheet *sheet, const struct session_summary *session)
 {
 	const struct wire_counters *sum = &session->accounting.sum;
-	uint64_t seen = sum->entries - sum->idle;
+	const uint64_t seen = session->nr_ticks;
 	const struct stats_row rows[] = {
 		{"entries", sum->entries},
 		{"idle", sum->idle},
 		{"own", sum->own},
 		{"filtered", sum->filtered},
+		{"ended", sum->ended},
 		{"recorded", sum->recorded},
 		{"counted", sum->counted},
 		{"thinned", sum->thinned},
@@ -767,6 +904,8 @@ static void add_samples(struct sheet *sheet, const struct session_summary *sessi
 		{"unseen_ppm", seen ? session->unseen * 1000000 / (seen + session->unseen) : 0},
 		{"throttled_us", session->throttled_ns / NS_PER_US},
 		{"stolen_us", session->stolen_ns / NS_PER_US},
+		{"cpus_short", session->nr_cpus_short},
+		{"cpus_short_us", session->short_ns / NS_PER_US},
 		{"lost_events", session->nr_lost_events},
 		{"forgotten", session->nr_forgotten},
 		{"unweighed", session->cost.nr_unweighed},
@@ -777,6 +916,40 @@ static void add_samples(struct sheet *sheet, const struct session_summary *sessi
 	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
 		add_figures(sheet, &(const struct stats_row){loss_names[reason], sum->lost[reason]},
 			    1);
+	add_figures(sheet, rows, ARRAY_SIZE(rows));
+}
+
+/* Off-CPU: the sums in nanoseconds, see bpf/wire.h and struct session_time. */
+static void add_time(struct sheet *sheet, const struct session_summary *session)
+{
+	const struct wire_counters *sum = &session->accounting.sum;
+	const struct stats_row rows[] = {
+		{"waits", sum->waits},
+		{"waits_unseen", sum->unseen},
+		{"waits_stolen_ns", sum->stolen_ns},
+		{"waited_ns", sum->waited_ns},
+		{"counted_ns", sum->counted_ns},
+		{"sent_ns", sum->sent_ns},
+		{"passed_ns", sum->passed_ns},
+		{"cut_ns", sum->cut_ns},
+		{"shown_ns", session->time.shown_ns},
+		{"hidden_ns", session->time.hidden_ns},
+		{"sampled_ns", session->time.sampled_ns},
+		{"open_ns", session->time.open_ns},
+		{"lost_ns", session->time.lost_ns},
+		{"divided_ns", session->time.divided_ns},
+		{"undivided_ns", session->time.undivided_ns},
+		{"split_error_ns", session->time.split_error_ns},
+		{"walks", session->walks.nr_walks},
+		{"walk_ns", session->walks.walk_ns},
+		{"walk_each_ns", session->walks.most_each_ns},
+		{"follow_runs", session->walks.nr_runs},
+		{"follow_run_ns", (uint64_t)session->walks.run_ns},
+		{"waits_sent", sum->sent},
+		{"waits_passed", sum->passed},
+		{"waits_cut", sum->cut},
+	};
+
 	add_figures(sheet, rows, ARRAY_SIZE(rows));
 }
 
@@ -800,6 +973,7 @@ static void add_cost(struct sheet *sheet, const struct run_figures *run)
 		{"max_rss_kb", (uint64_t)run->usage.ru_maxrss},
 		{"helpers_rss_kb", (uint64_t)run->helpers.ru_maxrss},
 		{"process_events", session->nr_process_events},
+		{"longest_stall_us", session->longest_stall_ns / NS_PER_US},
 		{"profile_bytes", session->profile_bytes},
 		{"first_sample_us",
 		 session->first_sample_ns > run->entered_ns
@@ -836,17 +1010,26 @@ static void add_stacks(struct sheet *sheet, const struct run_figures *run)
 		{"tables_cached", session->unwinding.nr_tables_cached},
 		{"tables_evicted", session->unwinding.nr_evicted},
 		{"files_left_out", session->unwinding.nr_files_left_out},
+		{"tables_too_large", session->unwinding.nr_too_large},
+		{"processes_displaced", session->unwinding.nr_displaced},
+		{"processes_unpublished", session->unwinding.nr_unpublished},
 		{"table_bytes", session->unwinding.bytes},
 		{"walked_late", session->unwinding.nr_walked},
 		{"files", session->nr_files},
 		{"files_gone", session->nr_files_gone},
 		{"paths_cut", session->nr_paths_cut},
+		{"mappings_refused", session->nr_mappings_refused},
+		{"runtimes_refused", session->nr_runtimes_refused},
 		{"files_refused", session->nr_files_refused},
 		{"files_silent", session->nr_files_silent},
 		{"files_past_roots", session->nr_files_left_out},
 		{"processes", session->nr_processes},
 		{"processes_refused", session->nr_processes_refused},
 		{"processes_silent", session->nr_processes_silent},
+		{"mappings_left_out", session->nr_mappings_left_out},
+		{"mappings_cut", session->unwinding.nr_mappings_cut},
+		{"refreshes_postponed", session->nr_refreshes_postponed},
+		{"unsliced", session->nr_unsliced},
 		{"readers_crashed",
 		 session->reading.nr_parsers_died + session->reading.nr_openers_died},
 		{"readers_late",
@@ -874,6 +1057,37 @@ static void add_naming(struct sheet *sheet, const struct session_names *names)
 	};
 
 	add_figures(sheet, rows, ARRAY_SIZE(rows));
+}
+
+static void read_event(const void *context, size_t number, struct row *row)
+{
+	const struct run_figures *run = context;
+	const struct session_event *event = &run->session.events[number];
+
+	row->cells[0] = cell_text(run->source->events[number].event.name);
+	row->cells[1] = cell_count(event->taken.entries);
+	row->cells[2] = cell_count(event->taken.weight);
+	row->cells[3] = cell_count(event->occurrences);
+	row->cells[4] = cell_count(event->unseen);
+	row->cells[5] = cell_count((uint64_t)(event->running_share * 1e6));
+}
+
+static void add_events(struct sheet *sheet, const struct run_figures *run)
+{
+	static const struct column columns[] = {
+		{"event"},   {"samples"},	  {"sampled"},
+		{"counted"}, {"unseen_estimate"}, {"running_ppm"},
+	};
+	const struct table table = {
+		.name = "events",
+		.columns = columns,
+		.nr_columns = ARRAY_SIZE(columns),
+		.nr_rows = run->source->nr_events,
+		.read_row = read_event,
+		.context = run,
+	};
+
+	sheet_add_table(sheet, MEDIA_JSON, &table);
 }
 
 static void read_row(const void *context, size_t number, struct row *row)
@@ -907,6 +1121,9 @@ void verdict_add_to_sheet(const struct verdict *verdict, struct sheet *sheet)
 	sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
 	sheet_add_words(sheet, "%s", verdict->head);
 	add_samples(sheet, &run->session);
+	add_events(sheet, run);
+	if (run->source->waits)
+		add_time(sheet, &run->session);
 	add_cost(sheet, run);
 	add_stacks(sheet, run);
 	add_naming(sheet, run->names);

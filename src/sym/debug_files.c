@@ -1,8 +1,8 @@
 /*
- * Stook, which knows the file's path and root, says where to look; whoever parses the file, which may
- * be a parser without rights, checks the candidates. Each is opened below a root, as a regular file
- * and without following links out of the root; then its identity is checked. A debug file's own .gnu_debuglink is not followed, so there
- * are no cycles.
+ * Stook, which knows the file's path and root, says where to look; whoever parses the file, which may be a parser
+ * without rights, checks the candidates. Each is opened below a root, as a regular file and without following links
+ * out of the root; then its identity is checked. A debug file's own .gnu_debuglink is not followed, so there are no
+ * cycles.
  *
  * A stripped file chooses the name of its debug file, and is in a folder of its owner, in a root
  * that any user may have made: it must not be able to choose files of other users. So a candidate
@@ -362,7 +362,10 @@ static int ask(void *context, int pipe_fd)
 	return -ENOSYS;
 }
 #else
-/* Runs in the child: writes the path to the pipe. Process exit frees everything. */
+/*
+ * Runs in the child: writes the path to the pipe. Without a question, the library is all. Process exit frees
+ * everything.
+ */
 static int ask(void *context, int pipe_fd)
 {
 	const struct question *question = context;
@@ -380,12 +383,22 @@ static int ask(void *context, int pipe_fd)
 	client = begin && find ? begin() : NULL;
 	if (!client)
 		return -ENOSYS;
+	if (!question)
+		return 0;
 	fd = find(client, question->build_id, (int)question->build_id_bytes, &path);
 	if (fd < 0 || !path)
 		return fd < 0 ? fd : -ENOENT;
 	return write(pipe_fd, path, strlen(path)) < 0 ? -errno : 0;
 }
 #endif
+
+bool debuginfod_is_there(void)
+{
+	const struct isolation limits = {
+		.timeout_ns = NS_PER_SEC, .root_fd = -1, .uid = (uid_t)-1, .is_trusted = true};
+
+	return isolated_run(ask, NULL, NULL, &limits, NULL) == 0;
+}
 
 static int take_path(void *context, const void *bytes, size_t nr)
 {

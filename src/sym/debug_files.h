@@ -81,6 +81,9 @@ int debug_files_from_server(const struct debug_places *places, const struct code
 /* Limit on the total time that a run waits for servers; after that none is asked. */
 #define DEBUGINFOD_MAX_NS (30 * NS_PER_SEC)
 
+/* True if the client library can be loaded. No server is asked. */
+bool debuginfod_is_there(void);
+
 /* Returns NULL if DEBUGINFOD_URLS is not set, or when out of memory. */
 struct debuginfod *debuginfod_new(void);
 void debuginfod_free(struct debuginfod *client);

@@ -1,6 +1,7 @@
 /*
  * dpkg keeps a text file per package that lists its files: 10 MB on a small server, searched in 10
- * ms; one pass looks for all files. Only rpm can read rpm's database: its users get the command
+ * ms; one pass looks for all files. Most are found in the few lists that have a similar name, which
+ * are read first. Only rpm can read rpm's database: its users get the command
  * that queries it. Nothing is executed, and the network is not used.
  *
  * Debian names packages of debug symbols after the package with the code, NAME-dbgsym, except
@@ -25,6 +26,8 @@
 #define LIST_MAX_BYTES (4U << 20) /* per package: larger ones list documentation and headers */
 
 #define LIST_END ".list"
+
+#define STEM_MIN 3 /* shorter parts of names are in too many others */
 
 static const char *const rpm_folders[] = {"/var/lib/rpm", "/usr/lib/sysimage/rpm"};
 
@@ -91,6 +94,31 @@ static char *install_words(const char *name)
 	return text_printf("install %.*s-%s", nr, name, is_libc ? "dbg" : "dbgsym");
 }
 
+/* True if the name of a list has that of a file in it: libelf1.list for /usr/lib/libelf.so.1. */
+static bool is_likely(const struct search *search, const char *list)
+{
+	size_t i;
+
+	for (i = 0; i < search->nr; i++) {
+		const char *file = text_file_name(search->paths[i]);
+		const size_t nr = strcspn(file, ".-");
+
+		if (nr >= STEM_MIN && memmem(list, strlen(list), file, nr))
+			return true;
+	}
+	return false;
+}
+
+static bool is_done(const struct search *search)
+{
+	size_t i;
+
+	for (i = 0; i < search->nr; i++)
+		if (!search->found[i])
+			return false;
+	return true;
+}
+
 static int search_list(struct search *search, int folder, const char *name)
 {
 	bool is_read = false;
@@ -111,26 +139,39 @@ static int search_list(struct search *search, int folder, const char *name)
 	return 0;
 }
 
+/* Searches the lists that are likely, or the others. 0 or -ENOMEM. */
+static int search_lists(struct search *search, DIR *folder, bool likely)
+{
+	struct dirent *entry;
+	size_t nr_lists = 0;
+	int err = 0;
+
+	rewinddir(folder);
+	while (!err && nr_lists < DPKG_LISTS_MAX && (entry = readdir(folder))) {
+		if (!text_ends_with(entry->d_name, strlen(entry->d_name), LIST_END) ||
+		    is_likely(search, entry->d_name) != likely)
+			continue;
+		nr_lists++;
+		err = search_list(search, dirfd(folder), entry->d_name);
+	}
+	return err;
+}
+
 /* 0, -ENOENT if the distribution has no dpkg, or -ENOMEM. */
 static int search_dpkg(struct search *search, const char *root)
 {
 	cleanup_free char *path = text_printf("%s/var/lib/dpkg/info", root);
-	struct dirent *entry;
-	size_t nr_lists = 0;
 	DIR *folder;
-	int err = 0;
+	int err;
 
 	if (!path)
 		return -ENOMEM;
 	folder = opendir(path);
 	if (!folder)
 		return -ENOENT;
-	while (!err && nr_lists < DPKG_LISTS_MAX && (entry = readdir(folder))) {
-		if (!text_ends_with(entry->d_name, strlen(entry->d_name), LIST_END))
-			continue;
-		nr_lists++;
-		err = search_list(search, dirfd(folder), entry->d_name);
-	}
+	err = search_lists(search, folder, true);
+	if (!err && !is_done(search))
+		err = search_lists(search, folder, false);
 	(void)closedir(folder);
 	return err;
 }

@@ -32,8 +32,9 @@
 struct asking {
 	const struct naming *naming;
 	struct code_file *file;
-	struct names_question *question; /* the offsets follow it */
-	uint32_t *frames;		 /* the frame of each offset */
+	const struct names_question *question; /* the offsets follow it */
+	const struct pending_frame *frames;    /* of each offset */
+	bool is_read; /* the last answer is about a file that could be read */
 	/* For JIT-compiled code: */
 	const struct perf_map_file *perf_map; /* NULL: none */
 	int jitdump;			      /* -1: none */
@@ -272,7 +273,7 @@ static const struct file *reopened(const struct symbolizer *symbolizer, uint32_t
 	struct file_table *files = symbolizer->options.files;
 
 	if (file_table_get(files, number)->state == FILE_CLOSED && symbolizer->worker) {
-		file_table_reopen(files, number);
+		(void)file_table_reopen(files, number);
 		(void)worker_wait_for_looks(symbolizer->worker, clock_now_ns() + REOPEN_NS,
 					    read_budget_stop_fd(symbolizer->options.budget));
 	}
@@ -307,22 +308,31 @@ static void known_file(const struct naming *naming, const struct module *module,
 }
 
 /*
- * Fills *ret for a profile from another machine: the file at the same path here, which is used if
- * its build id matches. The caller closes ret->fd.
+ * Fills *ret for a profile from another machine: the file at the same path here, which is used if its build id
+ * matches. The table owns its handle.
  */
 static void file_from_elsewhere(const struct naming *naming, const char *path,
 				struct code_file *ret)
 {
+	const struct symbolizer *symbolizer = naming->symbolizer;
 	const struct module_code *code = profile_code(naming->profile, naming->module);
-	struct stat st;
+	const struct file *file;
+	int64_t number;
 
 	*ret = (struct code_file){.fd = -1, .path = path, .root_fd = -1};
 	if (!code || !code->build_id_bytes)
 		return;
 	memcpy(ret->build_id, code->build_id, code->build_id_bytes);
 	ret->build_id_bytes = code->build_id_bytes;
-	ret->fd = file_open_below(-1, ret->path);
-	ret->uid = ret->fd >= 0 && fstat(ret->fd, &st) == 0 ? st.st_uid : (uid_t)-1;
+	ret->uid = (uid_t)-1;
+	number = file_table_add_path(symbolizer->elsewhere, path);
+	if (number < 0)
+		return;
+	(void)worker_wait_for_looks(symbolizer->worker, clock_now_ns() + REOPEN_NS,
+				    read_budget_stop_fd(symbolizer->options.budget));
+	file = file_table_get(symbolizer->elsewhere, (uint32_t)number);
+	ret->fd = file->handle;
+	ret->uid = file->uid;
 }
 
 /* --- asking a parser for names ---------------------------------------------------------------- */
@@ -332,6 +342,12 @@ static void file_from_elsewhere(const struct naming *naming, const char *path,
 
 /* A parser checks its limit of time itself. It is killed if it is this much late. */
 #define LATE_NS NS_PER_SEC
+
+/*
+ * Frames in a question about a file. An answer has about a hundred bytes for each. With answers of megabytes, the
+ * parser, the buffer and stook would all fill memory that was not used before, which costs more than asking again.
+ */
+#define QUESTION_FRAMES 8192
 
 /* The largest answer: names of a large program's functions, for many addresses. */
 #define ANSWER_MAX_BYTES (256ULL << 20)
@@ -363,11 +379,10 @@ static int ask(const struct asking *asking, struct names_answer *ret)
 		err = names_answer_parse(bytes, nr, names->nr, ret);
 	if (err == 0) {
 		read_budget_charge(budget, ret->head.bytes_read, ret->head.refused);
-		symbolizer->result.nr_files_failed += ret->head.nr_failed + !ret->head.is_read;
+		symbolizer->result.nr_files_failed += ret->head.nr_failed;
 		symbolizer->result.nr_tables_failed += ret->head.nr_failed;
 	} else {
 		read_budget_charge(budget, 0, err == -ECANCELED ? err : 0);
-		symbolizer->result.nr_files_failed++;
 	}
 	return err;
 }
@@ -420,22 +435,33 @@ static int set_names(const struct asking *asking, const struct names_answer *ans
 	int err = 0;
 
 	for (i = 0; i < answer->head.nr && err == 0; i++)
-		err = set_name(asking->naming, asking->frames[i], answer, i);
+		err = set_name(asking->naming, asking->frames[i].frame, answer, i);
 	return err;
 }
 
 /* --- the question ----------------------------------------------------------------------------- */
 
-/* Writes the question, with the offsets of frames without a name. Returns NULL when out of memory. */
-static struct names_question *make_question(const struct asking *asking)
+/* Lists the module's frames without a name; a named one lacks only its lines. Returns how many. */
+static size_t list_unnamed(const struct naming *naming, struct pending_frame *ret)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < naming->nr; i++)
+		if (!profile_is_named(naming->profile,
+				      profile_frame(naming->profile, naming->frames[i].frame)))
+			ret[nr++] = naming->frames[i];
+	return nr;
+}
+
+/* Writes the question about nr frames. Returns NULL when out of memory. */
+static struct names_question *make_question(const struct asking *asking, size_t nr)
 {
 	const struct naming *naming = asking->naming;
 	const struct symbolizer_options *options = &naming->symbolizer->options;
 	const struct read_budget *budget = options->budget;
 	const struct module *module = profile_module(naming->profile, naming->module);
 	const struct module_code *known = profile_code(naming->profile, naming->module);
-	struct names_question *question =
-		calloc(1, sizeof(*question) + naming->nr * sizeof(uint64_t));
+	struct names_question *question = calloc(1, sizeof(*question) + nr * sizeof(uint64_t));
 	uint64_t *offsets = (uint64_t *)(question + 1);
 	size_t i;
 
@@ -454,22 +480,16 @@ static struct names_question *make_question(const struct asking *asking)
 		.run_time = options->run_time,
 		.is_same_build = !options->files,
 		.is_limited = budget != NULL,
-		.file = naming->module,
+		/* A number in another machine's table says nothing here. */
+		.file = options->files ? module->file : naming->module,
 		.max_bytes = options->max_bytes,
 		.most_ns = budget ? read_budget_left_ns(budget) : 0,
 		.most_bytes = budget ? budget->part_bytes : 0,
 		.known = known ? *known : (struct module_code){.build_id_bytes = 0},
+		.nr = nr,
 	};
-	for (i = 0; i < naming->nr && question->nr < NAMES_QUESTION_MAX; i++) {
-		const struct pending_frame *frame = &naming->frames[i];
-
-		/* A named frame lacks only its lines, unless it is JIT-compiled: that may have changed. */
-		if (module->kind != MODULE_RUN_TIME &&
-		    profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
-			continue;
-		asking->frames[question->nr] = frame->frame;
-		offsets[question->nr++] = frame->address;
-	}
+	for (i = 0; i < nr; i++)
+		offsets[i] = asking->frames[i].address;
 	return question;
 }
 
@@ -484,46 +504,68 @@ static int find_answer(const struct asking *asking, struct elf_image *image,
 		     : ask(asking, ret);
 }
 
-/* Names the module's frames. image: of a file that is parsed here. */
-static int name_in(const struct naming *naming, struct code_file *file, struct elf_image *image)
+/* Names nr frames. 0; 1: there is no answer, and none for other frames of the module; or -ENOMEM. */
+static int name_some(struct asking *asking, size_t nr, struct elf_image *image)
 {
-	const struct symbolizer_options *options = &naming->symbolizer->options;
-	cleanup_free uint32_t *frames = calloc(naming->nr + 1, sizeof(*frames));
-	struct asking asking = {.naming = naming, .file = file, .frames = frames, .jitdump = -1};
-	cleanup_free struct names_question *question = frames ? make_question(&asking) : NULL;
+	cleanup_free struct names_question *question = make_question(asking, nr);
 	struct names_answer answer;
 	bool has_answer;
 	int err;
 
 	if (!question)
 		return -ENOMEM;
-	asking.question = question;
-	err = find_answer(&asking, image, &answer);
+	asking->question = question;
+	err = find_answer(asking, image, &answer);
 	if (err == -ENOMEM)
 		return err;
 	has_answer = err == 0;
-	err = note_code(&asking, has_answer ? &answer : NULL);
+	asking->is_read = has_answer && answer.head.is_read;
+	err = note_code(asking, has_answer ? &answer : NULL);
 	if (err == 0 && has_answer)
-		err = set_names(&asking, &answer);
-	if (question->is_same_build && file->fd >= 0 && !(has_answer && answer.head.is_read)) {
-		(void)close(file->fd); /* another file is there */
-		file->fd = -1;
-	}
+		err = set_names(asking, &answer);
+	if (question->is_same_build && !asking->is_read)
+		asking->file->fd = -1; /* another file is there */
 	if (has_answer)
 		names_answer_clear(&answer);
-	if (err == 0 && !options->leave_files && (options->inlined || options->lines))
+	return err < 0 ? err : !has_answer;
+}
+
+/* Names the module's frames. image: of a file that is parsed here. */
+static int name_in(const struct naming *naming, struct code_file *file, struct elf_image *image)
+{
+	struct symbolizer *symbolizer = naming->symbolizer;
+	const struct symbolizer_options *options = &symbolizer->options;
+	cleanup_free struct pending_frame *frames = calloc(naming->nr + 1, sizeof(*frames));
+	struct asking asking = {.naming = naming, .file = file, .frames = frames, .jitdump = -1};
+	size_t nr, part;
+	int err;
+
+	if (!frames)
+		return -ENOMEM;
+	nr = options->leave_files ? 0 : list_unnamed(naming, frames);
+	do { /* at least once: for the build id */
+		part = nr < QUESTION_FRAMES ? nr : QUESTION_FRAMES;
+		err = name_some(&asking, part, image);
+		asking.frames += part;
+		nr -= part;
+	} while (err == 0 && nr && read_budget_take(options->budget, 0) == 0);
+	symbolizer->result.nr_files_failed += !asking.is_read;
+	if (err >= 0 && !options->leave_files && (options->inlined || options->lines))
 		err = name_lines(&asking);
-	return err;
+	return err < 0 ? err : 0;
 }
 
 int name_in_file(const struct naming *naming)
 {
+	const struct symbolizer_options *options = &naming->symbolizer->options;
 	const struct module *module = profile_module(naming->profile, naming->module);
 	cleanup_free char *path = NULL;
 	struct code_file file;
-	int err;
 
-	if (naming->symbolizer->options.files) {
+	if (options->files) {
+		/* Of an earlier interval, if it was cut short. */
+		if (file_table_get(options->files, module->file)->state == FILE_FORGOTTEN)
+			return 0;
 		known_file(naming, module, &file);
 		return name_in(naming, &file, NULL);
 	}
@@ -532,10 +574,7 @@ int name_in_file(const struct naming *naming)
 	if (!path)
 		return -ENOMEM;
 	file_from_elsewhere(naming, path, &file);
-	err = name_in(naming, &file, NULL);
-	if (file.fd >= 0)
-		(void)close(file.fd);
-	return err;
+	return name_in(naming, &file, NULL);
 }
 
 int name_in_vdso(const struct naming *naming)
@@ -568,27 +607,13 @@ static struct worker_file id_of_process(const struct runtime_process *process)
 				    process->start_time_ns ? process->start_time_ns : 1};
 }
 
-/* Notes what came of a process' perf map. A map that was read once stays known. */
-static int note_perf_map(struct symbolizer *symbolizer, uint32_t process, int err)
-{
-	if (ARRAY_RESERVE(symbolizer->perf_maps, symbolizer->cap_perf_maps, (size_t)process + 1) <
-	    0)
-		return -ENOMEM;
-	while (symbolizer->nr_perf_maps <= process)
-		symbolizer->perf_maps[symbolizer->nr_perf_maps++] = -ENOENT;
-	if (symbolizer->perf_maps[process] < 0)
-		symbolizer->perf_maps[process] = err == 0 || err == -EACCES ? err : -ENOENT;
-	return 0;
-}
-
 int name_in_run_time(const struct naming *naming)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
 	const struct symbolizer_options *options = &symbolizer->options;
 	const struct module *module = profile_module(naming->profile, naming->module);
-	cleanup_free uint32_t *frames = calloc(naming->nr + 1, sizeof(*frames));
 	struct code_file file = {.fd = -1, .path = "", .root_fd = -1};
-	struct asking asking = {.naming = naming, .file = &file, .frames = frames};
+	struct asking asking = {.naming = naming, .file = &file, .frames = naming->frames};
 	cleanup_free struct names_question *question = NULL;
 	const struct runtime_process *process;
 	struct perf_map_file perf_map;
@@ -598,6 +623,8 @@ int name_in_run_time(const struct naming *naming)
 	if (!options->runtimes || !module->file)
 		return 0;
 	process = runtime_table_get(options->runtimes, module->file - 1);
+	if (!process)
+		return 0; /* of an earlier interval */
 	file.id = id_of_process(process);
 	if (!process->is_superseded && runtime_process_map(process, &perf_map) == 0)
 		asking.perf_map = &perf_map;
@@ -606,7 +633,8 @@ int name_in_run_time(const struct naming *naming)
 	asking.jitdump = runtime_process_jitdump(process, options->files);
 	symbolizer->result.nr_files_failed += asking.jitdump == -EACCES;
 	symbolizer->result.nr_tables_failed += asking.jitdump == -EACCES;
-	question = frames ? make_question(&asking) : NULL;
+	question = make_question(&asking,
+				 naming->nr < NAMES_QUESTION_MAX ? naming->nr : NAMES_QUESTION_MAX);
 	if (!question)
 		return -ENOMEM;
 	question->is_run_time = true;
@@ -615,11 +643,11 @@ int name_in_run_time(const struct naming *naming)
 	question->file = module->file - 1;
 	asking.question = question;
 	err = ask(&asking, &answer);
+	symbolizer->result.nr_files_failed += err < 0;
 	if (err < 0)
 		return err == -ENOMEM ? err : 0;
-	err = note_perf_map(symbolizer, module->file - 1, answer.head.perf_map);
-	if (err == 0)
-		err = set_names(&asking, &answer);
+	runtime_table_set_perf_map(options->runtimes, module->file - 1, answer.head.perf_map);
+	err = set_names(&asking, &answer);
 	names_answer_clear(&answer);
 	return err;
 }

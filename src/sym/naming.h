@@ -16,12 +16,10 @@ struct symbolizer {
 	struct worker *worker; /* its parsers find the names of code in files */
 	struct names_state
 		*vdso; /* for the one file that is parsed here: it comes from the kernel */
+	struct file_table *elsewhere; /* files found by path; options.files is NULL then */
 	struct debug_link_crcs crcs;
 	size_t nr_frames_tried; /* the profile's frames below this number were tried */
 	uint64_t lines_ns;	/* time spent on reading DWARF in this run */
-	/* By number in the runtime table: see symbolizer_perf_map(). */
-	int32_t *perf_maps;
-	size_t nr_perf_maps, cap_perf_maps;
 };
 
 /* A frame to name. */
@@ -39,9 +37,6 @@ struct naming {
 	const struct pending_frame *frames;
 	size_t nr;
 };
-
-/* Names a frame, demangled. 0 or -ENOMEM. */
-int name_frame(const struct naming *naming, uint32_t frame, const char *name);
 
 /* Name the frames of a module that is a file, the vdso, or a process' JIT-compiled code. 0 or -ENOMEM. */
 int name_in_file(const struct naming *naming);

@@ -1,5 +1,5 @@
 /*
- * The maps of processes, one entry per process number, and the conversion to readable names. Each
+ * The maps of processes, one entry per process, and the conversion to readable names. Each
  * form of a name has a function that first checks the form and only then writes; other names are
  * copied. These functions use only the text, so a process' perf map and jitdump give the same
  * names.
@@ -17,6 +17,8 @@
 #include "base/text.h"
 
 struct entry {
+	uint32_t number;      /* of the process */
+	uint64_t asked;	      /* sequence number of the latest request */
 	struct code_map *map; /* NULL: nothing read yet */
 	dev_t device;	      /* device and inode of the perf map that was read */
 	ino_t inode;
@@ -25,9 +27,10 @@ struct entry {
 };
 
 struct run_time_maps {
-	struct entry *entries; /* by the process' number */
+	struct entry *entries;
 	size_t nr, capacity;
 	size_t max_bytes;
+	uint64_t nr_asked;
 };
 
 struct run_time_maps *run_time_maps_new(size_t max_bytes)
@@ -40,10 +43,11 @@ struct run_time_maps *run_time_maps_new(size_t max_bytes)
 	return maps;
 }
 
+/* Forgets what was read. */
 static void forget(struct entry *entry)
 {
 	code_map_free(entry->map);
-	*entry = (struct entry){0};
+	*entry = (struct entry){.number = entry->number, .asked = entry->asked};
 }
 
 void run_time_maps_free(struct run_time_maps *maps)
@@ -71,16 +75,16 @@ static size_t bytes_of_all(const struct run_time_maps *maps)
 }
 
 /*
- * Frees maps, except the map of process `number`, until all together use at most max_bytes.
+ * Frees maps, except the map of an entry, until all together use at most max_bytes.
  * Processes are requested in the same order again and again, so the map before this one is needed
  * last, and is freed first.
  */
-static void give_up(struct run_time_maps *maps, size_t number, size_t max_bytes)
+static void give_up(struct run_time_maps *maps, const struct entry *kept, size_t max_bytes)
 {
-	size_t i, bytes = bytes_of_all(maps);
+	size_t at = (size_t)(kept - maps->entries), bytes = bytes_of_all(maps), i;
 
 	for (i = 1; i < maps->nr && bytes > max_bytes; i++) {
-		struct entry *entry = &maps->entries[(number + maps->nr - i) % maps->nr];
+		struct entry *entry = &maps->entries[(at + maps->nr - i) % maps->nr];
 
 		if (!entry->map)
 			continue;
@@ -90,7 +94,7 @@ static void give_up(struct run_time_maps *maps, size_t number, size_t max_bytes)
 }
 
 /* Enforces max_bytes: first frees the names of overwritten code, then whole maps. */
-static void make_room(struct run_time_maps *maps, size_t number)
+static void make_room(struct run_time_maps *maps, const struct entry *kept)
 {
 	size_t i;
 
@@ -99,7 +103,7 @@ static void make_room(struct run_time_maps *maps, size_t number)
 	for (i = 0; i < maps->nr; i++)
 		if (maps->entries[i].map)
 			(void)code_map_compact(maps->entries[i].map);
-	give_up(maps, number, maps->max_bytes);
+	give_up(maps, kept, maps->max_bytes);
 }
 
 /* Returns the memory that one process' map may use while the others keep theirs. */
@@ -112,13 +116,26 @@ static size_t share_of(const struct run_time_maps *maps, const struct entry *ent
 
 /* --- reading ------------------------------------------------------------------------------- */
 
+/* Returns the entry of a process; a new one takes the place of the one that was not asked for longest, if there are many. */
 static struct entry *entry_of(struct run_time_maps *maps, uint32_t number)
 {
-	if (ARRAY_RESERVE(maps->entries, maps->capacity, (size_t)number + 1) < 0)
+	struct entry *oldest = maps->entries;
+	size_t i;
+
+	for (i = 0; i < maps->nr && maps->entries[i].number != number; i++)
+		if (maps->entries[i].asked < oldest->asked)
+			oldest = &maps->entries[i];
+	if (i < maps->nr)
+		return &maps->entries[i];
+	if (maps->nr == RUN_TIME_MAPS_MAX) {
+		oldest->number = number;
+		forget(oldest);
+		return oldest;
+	}
+	if (ARRAY_ADD(maps->entries, maps->nr, maps->capacity, (struct entry){.number = number}) <
+	    0)
 		return NULL;
-	while (maps->nr <= number)
-		maps->entries[maps->nr++] = (struct entry){0};
-	return &maps->entries[number];
+	return &maps->entries[maps->nr - 1];
 }
 
 /*
@@ -174,26 +191,24 @@ static int read_on(struct entry *entry, const struct run_time_files *files,
 }
 
 /* As read_on(), within the memory limit; frees the maps of other processes if needed. */
-static int read_within_limits(struct run_time_maps *maps, uint32_t number,
+static int read_within_limits(struct run_time_maps *maps, struct entry *entry,
 			      const struct run_time_files *files, struct read_budget *budget)
 {
-	struct entry *entry = &maps->entries[number];
 	int err;
 
 	code_map_limit(entry->map, share_of(maps, entry));
 	err = read_on(entry, files, budget);
 	if (err != -ENOSPC)
 		return err;
-	give_up(maps, number, 0);
+	give_up(maps, entry, 0);
 	code_map_limit(entry->map,
 		       maps->max_bytes > RUN_TIME_MAP_BYTES ? maps->max_bytes : RUN_TIME_MAP_BYTES);
 	return read_on(entry, files, budget);
 }
 
-static int update(struct run_time_maps *maps, uint32_t number, const struct run_time_files *files,
-		  struct read_budget *budget)
+static int update(struct run_time_maps *maps, struct entry *entry,
+		  const struct run_time_files *files, struct read_budget *budget)
 {
-	struct entry *entry = &maps->entries[number];
 	int err;
 
 	note_perf_map(entry, files);
@@ -201,7 +216,7 @@ static int update(struct run_time_maps *maps, uint32_t number, const struct run_
 		return 0;
 	if (!entry->map && !(entry->map = code_map_new()))
 		return -ENOMEM;
-	err = read_within_limits(maps, number, files, budget);
+	err = read_within_limits(maps, entry, files, budget);
 	if (err == -ENOMEM)
 		forget(entry);
 	if (!is_full(err))
@@ -216,15 +231,15 @@ int run_time_maps_get(struct run_time_maps *maps, uint32_t number,
 		      const struct run_time_files *files, struct read_budget *budget,
 		      const struct code_map **ret)
 {
-	struct entry *entry;
+	struct entry *entry = entry_of(maps, number);
 	int err = 0;
 
-	make_room(maps, number);
-	entry = entry_of(maps, number);
 	if (!entry)
 		return -ENOMEM;
+	entry->asked = ++maps->nr_asked;
+	make_room(maps, entry);
 	if (!files->is_superseded)
-		err = update(maps, number, files, budget);
+		err = update(maps, entry, files, budget);
 	if (err != -ENOMEM)
 		*ret = entry->map && code_map_nr(entry->map) ? entry->map : NULL;
 	return err;

@@ -16,6 +16,9 @@
 
 struct run_time_maps;
 
+/* Number of processes that are known; then the one that was not asked for longest is forgotten. */
+#define RUN_TIME_MAPS_MAX 4096
+
 /* One process' map may use this much even if max_bytes is less. */
 #define RUN_TIME_MAP_BYTES (64u << 20)
 

@@ -19,19 +19,6 @@
 #include "base/text.h"
 #include "sym/naming.h"
 
-/* --- one name --------------------------------------------------------------------------------- */
-
-int name_frame(const struct naming *naming, uint32_t frame, const char *name)
-{
-	cleanup_free char *shown = demangle_function(name, &naming->symbolizer->options.demangle);
-	int64_t string = shown ? profile_add_string(naming->profile, shown) : -ENOMEM;
-
-	if (string < 0)
-		return (int)string;
-	profile_set_name(naming->profile, frame, (uint32_t)string);
-	return 0;
-}
-
 /* --- the kernel ------------------------------------------------------------------------------- */
 
 /*
@@ -41,17 +28,29 @@ int name_frame(const struct naming *naming, uint32_t frame, const char *name)
  */
 #define BEFORE_FUNCTION "__pfx_"
 
+char *symbolizer_kernel_name(const char *name, const struct demangle_style *style)
+{
+	/* Padding is never executed: the function was interrupted at its first instruction. */
+	if (!strncmp(name, BEFORE_FUNCTION, sizeof(BEFORE_FUNCTION) - 1))
+		name += sizeof(BEFORE_FUNCTION) - 1;
+	return demangle_function(name, style);
+}
+
 /* The kernel module's name is not used: it is not part of a function name. */
 static int add_kernel_name(void *context, size_t i, const char *name, const char *module)
 {
 	const struct naming *naming = context;
+	cleanup_free char *shown =
+		symbolizer_kernel_name(name, &naming->symbolizer->options.demangle);
+	int64_t string;
 
 	if (i >= naming->nr)
 		return -EINVAL;
-	/* Padding is never executed: the function was interrupted at its first instruction. */
-	if (!strncmp(name, BEFORE_FUNCTION, sizeof(BEFORE_FUNCTION) - 1))
-		name += sizeof(BEFORE_FUNCTION) - 1;
-	return name_frame(naming, naming->frames[i].frame, name);
+	string = shown ? profile_add_string(naming->profile, shown) : -ENOMEM;
+	if (string < 0)
+		return (int)string;
+	profile_set_name(naming->profile, naming->frames[i].frame, (uint32_t)string);
+	return 0;
 }
 
 /* True if the source worked; otherwise result.kernel_error has the reason, if there is a source. */
@@ -153,6 +152,7 @@ static void note_cut(struct symbolizer *symbolizer, const struct naming *naming,
 {
 	const struct module *module = profile_module(naming->profile, naming->module);
 	const struct runtime_table *runtimes = symbolizer->options.runtimes;
+	const struct runtime_process *process = NULL;
 	struct naming_cuts *cuts = &symbolizer->result.cuts;
 
 	cuts->nr_by_time += refused == -ETIME;
@@ -161,8 +161,10 @@ static void note_cut(struct symbolizer *symbolizer, const struct naming *naming,
 	if (cuts->first[0] || refused == -ECANCELED)
 		return;
 	if (module->kind == MODULE_RUN_TIME && module->file && runtimes)
+		process = runtime_table_get(runtimes, module->file - 1);
+	if (process)
 		(void)snprintf(cuts->first, sizeof(cuts->first), "the map of process %d",
-			       runtime_table_get(runtimes, module->file - 1)->pid);
+			       process->pid);
 	else
 		(void)snprintf(cuts->first, sizeof(cuts->first), "%s",
 			       profile_string(naming->profile, module->name));
@@ -263,9 +265,10 @@ void symbolizer_end_reading(struct symbolizer *symbolizer)
 	worker_end(symbolizer->worker);
 }
 
-int symbolizer_perf_map(const struct symbolizer *symbolizer, uint32_t process)
+void symbolizer_set_niceness(struct symbolizer *symbolizer, int niceness)
 {
-	return process < symbolizer->nr_perf_maps ? symbolizer->perf_maps[process] : -ENOENT;
+	if (!symbolizer->options.worker)
+		worker_set_niceness(symbolizer->worker, niceness);
 }
 
 void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_troubles *sum)
@@ -276,6 +279,9 @@ void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_
 
 /* --- the symbolizer -------------------------------------------------------------------------- */
 
+/* Files are named one after the other. */
+#define ELSEWHERE_OPEN_MAX 4
+
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
@@ -285,13 +291,16 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 		return NULL;
 	symbolizer->options = *options;
 	symbolizer->worker = options->worker ? options->worker : worker_new(&error);
+	symbolizer->elsewhere = file_table_new(ELSEWHERE_OPEN_MAX);
 	if (symbolizer->worker && !options->worker)
-		worker_set_tables(symbolizer->worker, options->files, NULL, NULL);
+		worker_set_tables(symbolizer->worker,
+				  options->files ? options->files : symbolizer->elsewhere, NULL,
+				  NULL);
 	symbolizer->vdso = names_state_new(options->max_bytes);
 	symbolizer->options.places.crcs = &symbolizer->crcs;
 	symbolizer->options.places.budget = options->budget;
 	symbolizer->options.places.server = debuginfod_new();
-	if (symbolizer->worker && symbolizer->vdso)
+	if (symbolizer->worker && symbolizer->vdso && symbolizer->elsewhere)
 		return symbolizer;
 	symbolizer_free(symbolizer);
 	return NULL;
@@ -301,9 +310,9 @@ void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
-	free(symbolizer->perf_maps);
 	if (!symbolizer->options.worker)
 		worker_free(symbolizer->worker);
+	file_table_free(symbolizer->elsewhere);
 	names_state_free(symbolizer->vdso);
 	debuginfod_free(symbolizer->options.places.server);
 	free(symbolizer);

@@ -26,9 +26,9 @@
 struct symbolizer_options {
 	/* The modules' files, by number. NULL: files are searched by path and build id. */
 	struct file_table *files;
-	const struct runtime_table *runtimes; /* of JIT-compiled code; may be NULL */
-	struct kernel_names kernel;	      /* tried first; .name may be NULL */
-	struct kernel_names kernel_fallback;  /* tried if the first failed; .name may be NULL */
+	struct runtime_table *runtimes;	     /* of JIT-compiled code; may be NULL */
+	struct kernel_names kernel;	     /* tried first; .name may be NULL */
+	struct kernel_names kernel_fallback; /* tried if the first failed; .name may be NULL */
 
 	struct demangle_style demangle;
 	struct runtime_names_style run_time;
@@ -64,6 +64,9 @@ struct symbolizer_result {
 
 struct symbolizer;
 
+/* Returns the name that the kernel has for its code as it is shown, to be freed; NULL when out of memory. */
+char *symbolizer_kernel_name(const char *name, const struct demangle_style *style);
+
 /* The options' strings and tables must outlive the symbolizer. NULL when out of memory. */
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options);
 void symbolizer_free(struct symbolizer *symbolizer);
@@ -76,6 +79,9 @@ void symbolizer_free(struct symbolizer *symbolizer);
  */
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile);
 
+/* Sets the niceness of its own helper processes, as worker_set_niceness(). */
+void symbolizer_set_niceness(struct symbolizer *symbolizer, int niceness);
+
 /* Starts the helper processes ahead of symbolizer_name(), which then need not wait for them. */
 void symbolizer_begin_reading(struct symbolizer *symbolizer);
 
@@ -84,12 +90,6 @@ void symbolizer_end_reading(struct symbolizer *symbolizer);
 
 /* Adds the failures of these processes to *sum, unless they are those of options.worker. */
 void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_troubles *sum);
-
-/*
- * Returns 0 if the perf map of a process, by its number in the runtime table, was read; -EACCES: it is not to be
- * trusted; -ENOENT: there is none, or it was not asked for.
- */
-int symbolizer_perf_map(const struct symbolizer *symbolizer, uint32_t process);
 
 void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret);
 

@@ -41,7 +41,8 @@ struct categories {
 	size_t nr_patterns, cap_patterns;
 	uint32_t *by_byte; /* patterns for names with first byte 0, then 1, …, each in order */
 	uint32_t first_of_byte[CATEGORIES_NR_BYTES + 1]; /* index in by_byte */
-	bool of_kernel; /* the built-in table: patterns without `@` match kernel functions */
+	bool of_kernel; /* that built-in table: patterns without `@` match kernel functions */
+	bool of_waits;	/* that built-in table: its first row decides, not the innermost function */
 };
 
 /* --- reading a table -------------------------------------------------------------------------- */
@@ -263,7 +264,8 @@ static uint32_t index_patterns(struct categories *categories, uint32_t *list)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-static struct categories *parse(const char *text, size_t nr, bool of_kernel, struct error *error)
+static struct categories *parse(const char *text, size_t nr, bool of_kernel, bool of_waits,
+				struct error *error)
 {
 	struct categories *categories = calloc(1, sizeof(*categories));
 	struct reader reader = {.categories = categories, .error = error};
@@ -274,6 +276,7 @@ static struct categories *parse(const char *text, size_t nr, bool of_kernel, str
 		return NULL;
 	}
 	categories->of_kernel = of_kernel;
+	categories->of_waits = of_waits;
 	read_lines(&reader, text, nr);
 	if (!reader.failed && !categories->nr_patterns) {
 		reader.failed = true;
@@ -296,12 +299,17 @@ static struct categories *parse(const char *text, size_t nr, bool of_kernel, str
 
 struct categories *categories_parse(const char *text, size_t nr, struct error *error)
 {
-	return parse(text, nr, false, error);
+	return parse(text, nr, false, false, error);
 }
 
 struct categories *categories_of_kernel(struct error *error)
 {
-	return parse(kernel_categories, strlen(kernel_categories), true, error);
+	return parse(kernel_categories, strlen(kernel_categories), true, false, error);
+}
+
+struct categories *categories_of_waits(struct error *error)
+{
+	return parse(wait_categories, strlen(wait_categories), false, true, error);
 }
 
 void categories_free(struct categories *categories)
@@ -419,11 +427,18 @@ uint32_t categories_of_function(const struct categories *categories, const char 
 
 /* --- profiles -------------------------------------------------------------------------------- */
 
+/* The frame between the stack of a waker and that of the thread that it woke. */
+#define SEPARATOR	   "--"
+#define CATEGORY_SEPARATOR 255
+
+_Static_assert(CATEGORIES_MAX <= CATEGORY_SEPARATOR, "a number of its own");
+
 struct counter {
 	const struct categories *categories;
 	const struct profile *profile;
 	struct u64_map known; /* cache of functions: see category_of() */
 	uint8_t *of_frame;    /* category of the frame's innermost function that has one */
+	bool has_separator;   /* a frame is one */
 };
 
 /* Returns the category of a frame's function `name`, computed once per function; or -ENOMEM. */
@@ -452,6 +467,12 @@ static int find_frame(struct counter *counter, uint32_t number)
 	size_t nr = lines ? frame->nr_lines : 1, i;
 	int category = CATEGORY_OTHER;
 
+	if (frame->function &&
+	    !strcmp(profile_string(counter->profile, frame->function), SEPARATOR)) {
+		counter->of_frame[number] = CATEGORY_SEPARATOR;
+		counter->has_separator = true;
+		return 0;
+	}
 	for (i = 0; i < nr && category == CATEGORY_OTHER; i++)
 		category = category_of(counter, frame, lines ? lines[i].function : frame->function);
 	if (category < 0)
@@ -464,14 +485,23 @@ static int find_frame(struct counter *counter, uint32_t number)
 static uint32_t find_sample(const struct counter *counter, const struct sample *sample)
 {
 	const uint32_t *frames = profile_sample_frames(counter->profile, sample);
-	size_t nr = sample->nr_frames, i;
+	const bool of_waits = counter->categories->of_waits;
+	size_t nr = sample->nr_frames, first = 0, i;
+	uint32_t found = CATEGORY_OTHER;
 
+	for (i = 0; i < nr && counter->has_separator; i++)
+		if (counter->of_frame[frames[i]] == CATEGORY_SEPARATOR)
+			first = i + 1;
 	if (counter->categories->of_kernel && sample->nr_kernel_frames)
 		nr = sample->nr_kernel_frames;
-	for (i = 0; i < nr; i++)
-		if (counter->of_frame[frames[i]] != CATEGORY_OTHER)
-			return counter->of_frame[frames[i]];
-	return CATEGORY_OTHER;
+	for (i = first; i < nr && (of_waits || !found); i++) {
+		const uint32_t category = counter->of_frame[frames[i]];
+
+		/* Categories are numbered by their first rows. */
+		if (category != CATEGORY_OTHER && (!found || category < found))
+			found = category;
+	}
+	return found;
 }
 
 static int count_all(struct counter *counter, uint32_t *of_sample, uint64_t *counts)

@@ -11,8 +11,9 @@
  * their arguments. The first row that matches decides.
  *
  * A sample belongs to the category of its leaf function; if the leaf has none, to the category of
- * the nearest caller that has one; else to "other". With the built-in table, only callers in the
- * kernel are considered.
+ * the nearest caller that has one; else to "other". With the built-in table of the kernel, only callers in the
+ * kernel are considered. With that of waits, the first row that matches any function of the stack
+ * decides. The stack of a waker (`profile --wakers`) is not considered.
  */
 #ifndef STOOK_VIEW_CATEGORIES_H
 #define STOOK_VIEW_CATEGORIES_H
@@ -29,11 +30,12 @@
 struct categories;
 
 /*
- * Create categories from a table's text, or from the built-in table for the kernel. Return NULL on
- * failure, with the line in *error.
+ * Create categories from a table's text, or from the built-in table for the kernel or for waits. Return
+ * NULL on failure, with the line in *error.
  */
 struct categories *categories_parse(const char *text, size_t nr, struct error *error);
 struct categories *categories_of_kernel(struct error *error);
+struct categories *categories_of_waits(struct error *error);
 void categories_free(struct categories *categories);
 
 size_t categories_nr(const struct categories *categories); /* including "other", number 0 */
@@ -50,7 +52,7 @@ uint32_t categories_of_function(const struct categories *categories, const char 
 int categories_count(const struct categories *categories, const struct profile *profile,
 		     uint32_t **ret_of_sample, uint64_t **ret_counts);
 
-/* The built-in table's text. Patterns without `@` match only kernel functions. */
-extern const char kernel_categories[];
+/* The built-in tables' texts. In the kernel's, patterns without `@` match only kernel functions. */
+extern const char kernel_categories[], wait_categories[];
 
 #endif

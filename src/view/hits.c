@@ -121,36 +121,6 @@ static size_t make_key_cells(const struct row_keys *keys, bool is_nested, const 
 	return nr;
 }
 
-/* --- the beginning of a sheet ---------------------------------------------------------------- */
-
-/*
- * Begins an interval's sheet: for people an empty line and with shows_time the local time of day;
- * for programs "time" and, in seconds_media, "seconds". Returns TABLE_COLUMNS_MAX columns for the
- * table to fill, owned by the sheet; NULL when out of memory.
- */
-static struct column *begin_interval(struct sheet *sheet, double time, double seconds,
-				     unsigned seconds_media, bool shows_time)
-{
-	static const struct column time_column = {"time", .precise = 3};
-	static const struct column seconds_column = {"seconds", .precise = 3};
-	struct column *columns = calloc(TABLE_COLUMNS_MAX, sizeof(*columns));
-	time_t whole = (time_t)time;
-	char text[16] = "";
-	struct tm local;
-
-	sheet->failed |= !columns || sheet_keep(sheet, columns, free) < 0;
-	sheet->is_line = true;
-	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
-	if (shows_time && localtime_r(&whole, &local)) {
-		(void)strftime(text, sizeof(text), "%H:%M:%S", &local);
-		sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
-		sheet_add_words(sheet, "%s", text);
-	}
-	sheet_add_figure(sheet, MEDIA_PROGRAMS, &time_column, cell_real(time));
-	sheet_add_figure(sheet, seconds_media, &seconds_column, cell_real(seconds));
-	return sheet->failed ? NULL : columns;
-}
-
 /* --- calls ----------------------------------------------------------------------------------- */
 
 static const char *const state_names[] = {
@@ -274,8 +244,8 @@ void calls_sheet_fill(struct sheet *sheet, const struct call_interval *interval,
 		.context = interval,
 		.never_cut = true,
 	};
-	struct column *columns = begin_interval(sheet, interval->time, interval->seconds,
-						MEDIA_PROGRAMS, style->timestamp);
+	struct column *columns = sheet_begin_interval(sheet, interval->time, interval->seconds,
+						      MEDIA_PROGRAMS, style->timestamp);
 	size_t nr_keys = 0;
 
 	if (!columns)
@@ -408,8 +378,8 @@ void tally_sheet_fill(struct sheet *sheet, const struct tally_interval *interval
 		.context = interval,
 		.never_cut = true,
 	};
-	struct column *columns =
-		begin_interval(sheet, interval->time, interval->seconds, MEDIA_JSON, shows_time);
+	struct column *columns = sheet_begin_interval(sheet, interval->time, interval->seconds,
+						      MEDIA_JSON, shows_time);
 	size_t i;
 
 	if (!columns)

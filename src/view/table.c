@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
 
@@ -148,4 +149,27 @@ void sheet_add_table(struct sheet *sheet, unsigned media, const struct table *ta
 
 	if (block)
 		block->table = *table;
+}
+
+struct column *sheet_begin_interval(struct sheet *sheet, double time, double seconds,
+				    unsigned seconds_media, bool shows_time)
+{
+	static const struct column time_column = {"time", .precise = 3};
+	static const struct column seconds_column = {"seconds", .precise = 3};
+	struct column *columns = calloc(TABLE_COLUMNS_MAX, sizeof(*columns));
+	time_t whole = (time_t)time;
+	char text[16] = "";
+	struct tm local;
+
+	sheet->failed |= !columns || sheet_keep(sheet, columns, free) < 0;
+	sheet->is_line = true;
+	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
+	if (shows_time && localtime_r(&whole, &local)) {
+		(void)strftime(text, sizeof(text), "%H:%M:%S", &local);
+		sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
+		sheet_add_words(sheet, "%s", text);
+	}
+	sheet_add_figure(sheet, MEDIA_PROGRAMS, &time_column, cell_real(time));
+	sheet_add_figure(sheet, seconds_media, &seconds_column, cell_real(seconds));
+	return sheet->failed ? NULL : columns;
 }

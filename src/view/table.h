@@ -246,6 +246,14 @@ void sheet_add_note(struct sheet *sheet, const char *text);
 /* The table is copied; its columns and context must outlive the sheet. CSV: one table at most. */
 void sheet_add_table(struct sheet *sheet, unsigned media, const struct table *table);
 
+/*
+ * Begins an interval's sheet: for people an empty line and with shows_time the local time of day;
+ * for programs "time" and, in seconds_media, "seconds". Returns TABLE_COLUMNS_MAX columns for the
+ * table to fill, owned by the sheet; NULL when out of memory.
+ */
+struct column *sheet_begin_interval(struct sheet *sheet, double time, double seconds,
+				    unsigned seconds_media, bool shows_time);
+
 /* --- for renderers --------------------------------------------------------------------------- */
 
 enum block_kind { BLOCK_FIGURE, BLOCK_LINE, BLOCK_NOTES, BLOCK_TABLE };

@@ -2,6 +2,7 @@
 #include "worker/message.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -43,8 +44,6 @@ static void take_fds(struct msghdr *header, int *fds, size_t nr_fds)
 	const struct cmsghdr *first = CMSG_FIRSTHDR(header);
 	size_t i, nr;
 
-	for (i = 0; i < nr_fds; i++)
-		fds[i] = -1;
 	if (!first || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS ||
 	    first->cmsg_len < CMSG_LEN(0))
 		return;
@@ -63,14 +62,26 @@ ssize_t message_receive(int socket, void *message, size_t nr, int flags, int *fd
 	struct iovec part = {message, nr};
 	union control control;
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+	bool was_reset = false;
 	ssize_t received;
+	size_t i;
 
+	for (i = 0; i < nr_fds; i++)
+		fds[i] = -1;
 	if (nr_fds) {
 		header.msg_control = &control;
 		header.msg_controllen = CMSG_SPACE(nr_fds * sizeof(*fds));
 	}
+	/*
+	 * If the peer ended with a message of ours unread, the kernel first reports that, once, and then the peer's last
+	 * messages.
+	 */
 	do {
 		received = recvmsg(socket, &header, flags | MSG_CMSG_CLOEXEC);
+		if (received < 0 && errno == ECONNRESET && !was_reset) {
+			was_reset = true;
+			errno = EINTR;
+		}
 	} while (received < 0 && errno == EINTR);
 	if (received < 0)
 		return -errno;

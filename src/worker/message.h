@@ -75,6 +75,7 @@ enum opener_action {
 	OPENER_LOOK_AT_MAPS,	/* of process pid */
 	OPENER_LOOK_AT_PROCESS, /* pid */
 	OPENER_PARSER,		/* use the attached socket as this parser's inbox from now on */
+	OPENER_TASK, /* run the task; the question is in the attached memfd, behind a struct opener_progress */
 };
 
 struct opener_call {
@@ -83,6 +84,7 @@ struct opener_call {
 	uint32_t parser;
 	uint32_t delivery;
 	uint32_t first; /* of the paths to try */
+	uint32_t task;
 	struct file_owners owners;
 	uint64_t written_since_ns;
 	int32_t pid;
@@ -99,11 +101,17 @@ struct mapping_message {
 	uint32_t path_bytes; /* with its NUL, and padded to 8 bytes */
 };
 
-#define MAPPINGS_BYTES (32u << 10)
+/* Written by a task of the opener before each step that may hang: the step. */
+struct opener_progress {
+	char what[WORKER_DOING_BYTES];
+};
+
+#define REPLY_BYTES (32u << 10)
 
 /*
  * The last one is sent after the call is finished, successful or not, and its descriptors are closed. With
- * OPENER_LOOK, the handles of the file and of the root are attached, as far as there are any.
+ * OPENER_LOOK, the handles of the file and of the root are attached, as far as there are any; with OPENER_TASK,
+ * those of a part of the answer.
  */
 struct opener_reply {
 	uint32_t number;
@@ -111,10 +119,15 @@ struct opener_reply {
 	struct file_looked file;       /* the answer to OPENER_LOOK */
 	struct process_looked process; /* the answer to OPENER_LOOK_AT_PROCESS */
 	struct maps_looked maps;       /* the last answer to OPENER_LOOK_AT_MAPS */
-	char mappings[MAPPINGS_BYTES]; /* only the used part is sent */
+	int32_t task_err;	       /* the last answer to OPENER_TASK */
+	uint32_t reserved;
+	char bytes
+		[REPLY_BYTES]; /* mappings, or a part of a task's answer; only the used part is sent */
 };
 
-#define MESSAGE_FDS_MAX 2
+_Static_assert(offsetof(struct opener_reply, bytes) % 8 == 0, "a part of an answer is aligned");
+
+#define MESSAGE_FDS_MAX WORKER_HANDLES_MAX
 
 /*
  * Sends one datagram with descriptors (nr_fds may be 0). 0 or a negative errno; -EAGAIN: the socket is

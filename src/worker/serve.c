@@ -8,7 +8,7 @@
  * a debug file refers to from stook; also those that libdw opens.
  *
  * The opener keeps the rights to look at files and processes, and parses nothing. It opens only regular files with
- * content of their own (proc/file_open).
+ * content of their own (proc/file_open). Its tasks note in memory that they share with stook what they are about to do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +16,11 @@
 #include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -29,6 +29,7 @@
 #include "base/fd_io.h"
 #include "base/isolated.h"
 #include "base/read_budget.h"
+#include "worker/confine.h"
 #include "worker/message.h"
 
 /* Questions are options and lists of addresses. */
@@ -46,6 +47,11 @@
 struct parser_state {
 	uint32_t job;
 	uint32_t last_want;
+};
+
+struct opener_state {
+	int memory; /* the memfd of the call */
+	struct opener_reply reply;
 };
 
 /* --- the opener ------------------------------------------------------------------------------- */
@@ -95,15 +101,15 @@ static void deliver(const struct opener_call *call, size_t bytes, int handle,
 }
 
 /* Waits until stook reads, if the socket is full. */
-static void send_reply(const struct opener_reply *reply, size_t mappings, const int *fds,
+static void send_reply(const struct opener_reply *reply, size_t bytes, const int *fds,
 		       size_t nr_fds)
 {
 	struct pollfd writable = {.fd = WORKER_CONTROL_FD, .events = POLLOUT};
 	int err;
 
 	while ((err = message_send(WORKER_CONTROL_FD, reply,
-				   offsetof(struct opener_reply, mappings) + mappings, fds,
-				   nr_fds)) == -EAGAIN)
+				   offsetof(struct opener_reply, bytes) + bytes, fds, nr_fds)) ==
+	       -EAGAIN)
 		(void)poll(&writable, 1, -1);
 	if (err < 0)
 		_exit(1);
@@ -153,11 +159,11 @@ static int write_mapping(void *context, const struct maps_entry *entry, bool is_
 
 	if (path_bytes > PATH_MAX + sizeof(uint64_t))
 		return 0;
-	if (writer->bytes + sizeof(message) + path_bytes > MAPPINGS_BYTES) {
+	if (writer->bytes + sizeof(message) + path_bytes > REPLY_BYTES) {
 		send_reply(writer->reply, writer->bytes, NULL, 0);
 		writer->bytes = 0;
 	}
-	to = writer->reply->mappings + writer->bytes;
+	to = writer->reply->bytes + writer->bytes;
 	memcpy(to, &message, sizeof(message));
 	memset(to + sizeof(message), 0, path_bytes);
 	memcpy(to + sizeof(message), entry->path, strlen(entry->path));
@@ -174,13 +180,77 @@ static void look_at_mappings(const struct opener_call *call, struct opener_reply
 	send_reply(reply, writer.bytes, NULL, 0);
 }
 
+void worker_begins(struct worker_job *job, const char *format, ...)
+{
+	struct opener_progress progress;
+	va_list arguments;
+
+	if (!job || !job->opener)
+		return;
+	va_start(arguments, format);
+	(void)vsnprintf(progress.what, sizeof(progress.what), format, arguments);
+	va_end(arguments);
+	(void)fd_write_at(job->opener->memory, 0, progress.what, strlen(progress.what) + 1);
+}
+
+int worker_send_part(struct worker_job *job, const void *bytes, size_t nr,
+		     const int handles[WORKER_HANDLES_MAX])
+{
+	struct opener_reply *reply = &job->opener->reply;
+	int fds[WORKER_HANDLES_MAX];
+	size_t nr_fds = 0, i;
+
+	if (nr > sizeof(reply->bytes))
+		return -EMSGSIZE;
+	memcpy(reply->bytes, bytes, nr);
+	for (i = 0; i < WORKER_HANDLES_MAX; i++)
+		if (handles[i] >= 0)
+			fds[nr_fds++] = handles[i];
+	send_reply(reply, nr, fds, nr_fds);
+	return 0;
+}
+
+/* Returns the size of the question in a memfd; 0: none. */
+static size_t question_bytes(int memory)
+{
+	struct stat st;
+
+	return fstat(memory, &st) == 0 && (size_t)st.st_size > sizeof(struct opener_progress)
+		       ? (size_t)st.st_size - sizeof(struct opener_progress)
+		       : 0;
+}
+
+static void run_opener_task(const struct opener_call *call, int memory,
+			    const struct worker_task *task)
+{
+	struct opener_state *opener = calloc(1, sizeof(*opener));
+	const size_t nr = question_bytes(memory);
+	void *question = malloc(nr + 1), *state = NULL;
+	struct worker_job job = {.fd = -ENOENT,
+				 .answer_fd = -1,
+				 .question = bytes_of(question, nr),
+				 .opener = opener};
+	int err;
+
+	if (!opener || !question)
+		_exit(1);
+	opener->memory = memory;
+	opener->reply.number = call->number;
+	err = fd_read_at(memory, sizeof(struct opener_progress), question, nr);
+	opener->reply.task_err = err < 0 ? err : task->run(&job, &state);
+	opener->reply.is_last = true;
+	send_reply(&opener->reply, 0, NULL, 0);
+	free(question);
+	free(opener);
+}
+
 /* Carries out one call, closes its descriptor, and replies. */
 static void carry_out(const struct opener_call *call, size_t bytes, int fd,
 		      const int inboxes[NR_PARSERS])
 {
 	struct opener_reply reply;
 
-	memset(&reply, 0, offsetof(struct opener_reply, mappings));
+	memset(&reply, 0, offsetof(struct opener_reply, bytes));
 	reply.number = call->number;
 	reply.is_last = call->action != OPENER_LOOK_AT_MAPS;
 	if (call->action == OPENER_LOOK_AT_MAPS) {
@@ -201,7 +271,7 @@ static void carry_out(const struct opener_call *call, size_t bytes, int fd,
 		(void)close(fd);
 }
 
-static int run_opener(void)
+static int run_opener(const struct worker_task *tasks, size_t nr_tasks)
 {
 	int inboxes[NR_PARSERS];
 	struct opener_call call;
@@ -225,13 +295,18 @@ static int run_opener(void)
 		if (nr < 0)
 			return nr != -ECONNRESET;
 		if (nr < (ssize_t)offsetof(struct opener_call, paths) ||
-		    call.parser >= NR_PARSERS ||
+		    call.parser >= NR_PARSERS || call.task >= nr_tasks ||
 		    (call.action == OPENER_LOOK && !memchr(call.paths, '\0', sizeof(call.paths))))
 			return 1;
 		if (call.action == OPENER_PARSER) {
 			if (inboxes[call.parser] >= 0)
 				(void)close(inboxes[call.parser]);
 			inboxes[call.parser] = fd;
+			continue;
+		}
+		if (call.action == OPENER_TASK) {
+			run_opener_task(&call, fd, &tasks[call.task]);
+			(void)close(fd);
 			continue;
 		}
 		carry_out(&call, (size_t)nr - offsetof(struct opener_call, paths), fd, inboxes);
@@ -325,125 +400,6 @@ static void serve_call(int signal_number, siginfo_t *info, void *opaque)
 
 /* --- confining a parser ----------------------------------------------------------------------- */
 
-/*
- * True if we may become this user and group: the ids are mapped in our user namespace, and we have the
- * capabilities. setfsuid() is used because it has no other effect.
- */
-static bool may_become(uid_t id)
-{
-	bool may;
-
-	(void)setfsgid(id);
-	(void)setfsuid(id);
-	may = (uid_t)setfsuid((uid_t)-1) == id && (gid_t)setfsgid((gid_t)-1) == id;
-	(void)setfsuid(geteuid());
-	(void)setfsgid(getegid());
-	return may;
-}
-
-/*
- * Chooses a user id that no other process has, from the range that systemd reserves for dynamic users; the
- * overflow id if that is not mapped; else -1: no change. A parser that keeps its user has no capabilities either,
- * and cannot open files.
- */
-static uid_t choose_user(void)
-{
-	const uid_t first = 61184, last = 65519, nobody = 65534;
-	uid_t own = first + (uid_t)getpid() % (last - first + 1);
-
-	if (geteuid() != 0)
-		return (uid_t)-1;
-	if (may_become(own))
-		return own;
-	return may_become(nobody) ? nobody : (uid_t)-1;
-}
-
-/* System calls that a parser may make with any arguments. */
-static const int allowed[] = {
-	SCMP_SYS(brk),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(clock_nanosleep),
-	SCMP_SYS(close),
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(fstat),
-	SCMP_SYS(ftruncate),
-	SCMP_SYS(futex),
-	SCMP_SYS(getpid),
-	SCMP_SYS(getrandom),
-	SCMP_SYS(gettid),
-	SCMP_SYS(lseek),
-	SCMP_SYS(madvise),
-	SCMP_SYS(mremap),
-	SCMP_SYS(munmap),
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
-	SCMP_SYS(pread64),
-	SCMP_SYS(pwrite64),
-	SCMP_SYS(read),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(restart_syscall),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(sysinfo),
-	SCMP_SYS(tgkill),
-	SCMP_SYS(write),
-	SCMP_SYS(writev),
-#if ISOLATED_HAS_SHADOW
-	/* AddressSanitizer needs these for its reports. */
-	SCMP_SYS(getrlimit),
-	SCMP_SYS(open),
-	SCMP_SYS(openat),
-	SCMP_SYS(prctl),
-	SCMP_SYS(prlimit64),
-	SCMP_SYS(readlink),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(sched_yield),
-	SCMP_SYS(sigaltstack),
-#endif
-};
-
-/* System calls by which libraries open files: see serve_call(). */
-static const int trapped[] = {
-	SCMP_SYS(open),
-	SCMP_SYS(openat),
-	SCMP_SYS(readlink),
-	SCMP_SYS(readlinkat),
-};
-
-/* 0 or a negative errno. */
-static int filter_system_calls(void)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	size_t i;
-	int err = filter ? 0 : -ENOMEM;
-
-	for (i = 0; i < ARRAY_SIZE(allowed) && err == 0; i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
-	for (i = 0; i < ARRAY_SIZE(trapped) && err == 0 && !ISOLATED_HAS_SHADOW; i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_TRAP, trapped[i], 0);
-	/* No executable memory. */
-	if (err == 0)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-				       SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	if (err == 0)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-				       SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	/* fstat() of newer C libraries, and libelf's check of a descriptor. */
-	if (err == 0)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-				       SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
-	if (err == 0)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-				       SCMP_A1(SCMP_CMP_EQ, F_GETFD));
-	if (err == 0)
-		err = seccomp_load(filter);
-	if (filter)
-		seccomp_release(filter);
-	return err;
-}
-
 static uint64_t choose_memory(void)
 {
 	uint64_t spare = read_budget_spare_memory() / MEMORY_SHARE;
@@ -456,7 +412,7 @@ static uint64_t choose_memory(void)
 static int confine(struct error *error)
 {
 	static const int kept[] = {WORKER_CONTROL_FD, PARSER_INBOX_FD, PARSER_BUFFER_FD};
-	const uid_t user = choose_user();
+	const uid_t user = confine_user();
 	const struct isolation limits = {
 		.timeout_ns = UINT64_MAX,
 		.memory_bytes = choose_memory(),
@@ -474,8 +430,7 @@ static int confine(struct error *error)
 		return err;
 	if (sigaction(SIGSYS, &serving, NULL) < 0)
 		return error_set_errno(error, "cannot install a signal handler");
-	err = filter_system_calls();
-	return err < 0 ? error_set(error, err, "cannot install a filter of system calls") : 0;
+	return confine_system_calls(CONFINED_PARSER, error);
 }
 
 /* --- a parser --------------------------------------------------------------------------------- */
@@ -586,7 +541,7 @@ int worker_main(int argc, char **argv, const struct worker_task *tasks, size_t n
 	if (argc != 1)
 		return -1;
 	if (!strcmp(argv[0], OPENER_NAME))
-		return run_opener();
+		return run_opener(tasks, nr_tasks);
 	/* Without exit handlers: those of a sanitizer would make system calls that are not allowed. */
 	if (!strcmp(argv[0], PARSER_NAME))
 		_exit(run_parser(tasks, nr_tasks));

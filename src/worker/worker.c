@@ -1,10 +1,11 @@
 /*
  * Stook's side of the workers: starts them, sends questions, enforces deadlines.
  *
- * Only worker_call() and worker_wait_for_looks() block. The opener has a second for each file, a parser has the
- * time that its question allows, and may not wait in the kernel for more than one and a half seconds; a worker that is late
- * is killed. SIGKILL has no effect on a process that waits in the kernel for some file systems, so its exit is not
- * waited for: killed processes are polled, and count as abandoned after a second.
+ * Only worker_call(), worker_call_opener() and worker_wait_for_looks() block. The opener has a second for each file,
+ * a task of it as long as it does something in each second; a parser has the time that its question allows, and may
+ * not wait in the kernel for more than one and a half seconds; a worker that is late is killed. SIGKILL has no effect
+ * on a process that waits in the kernel for some file systems, so its exit is not waited for: killed processes are
+ * polled, and count as abandoned after a second.
  *
  * The opener handles calls in order and replies to each after it has closed the descriptor, so the oldest call
  * without a reply is the one that it hangs in. That call fails; the others are sent to the next opener. A device
@@ -150,8 +151,12 @@ struct worker {
 	struct file_table *files; /* see worker_set_tables() */
 	struct process_table *processes;
 	struct runtime_table *runtimes;
-	size_t nr_looks;  /* among the calls */
-	bool has_looked;  /* see worker_has_looked() */
+	size_t nr_looks;		     /* among the calls */
+	bool has_looked;		     /* see worker_has_looked() */
+	const struct opener_question *asked; /* by worker_call_opener(); NULL: none, or finished */
+	int asked_err;			     /* its result */
+	struct opener_progress progress;     /* when it failed */
+	uint64_t opener_cpu_ns;		     /* of the opener, when that was last looked at */
 	unsigned nr_late; /* workers that waited in vain, within DEVICE_REST_NS of the last */
 	uint64_t last_late_ns;
 	struct parser_process parsers[NR_PARSERS];
@@ -463,6 +468,40 @@ static bool is_look(const struct open_request *request)
 	       request->call.action == OPENER_LOOK_AT_PROCESS;
 }
 
+static bool is_task(const struct open_request *request)
+{
+	return request->call.action == OPENER_TASK;
+}
+
+/* The first result counts. */
+static void finish_task(struct worker *worker, int err)
+{
+	if (!worker->asked)
+		return;
+	worker->asked = NULL;
+	worker->asked_err = err;
+}
+
+/* Reads what a task of the opener did last. */
+static void read_progress(struct worker *worker, const struct open_request *request)
+{
+	struct opener_progress *progress = &worker->progress;
+
+	if (fd_read_at(request->fd, 0, progress, sizeof(*progress)) < 0)
+		progress->what[0] = '\0';
+	progress->what[sizeof(progress->what) - 1] = '\0';
+	text_make_safe(progress->what, progress->what, strlen(progress->what));
+}
+
+/* True if the opener did anything since the last call: a task goes on. */
+static bool has_gone_on(struct worker *worker)
+{
+	const uint64_t before_ns = worker->opener_cpu_ns;
+
+	worker->opener_cpu_ns = cpu_ns_of(&worker->opener);
+	return worker->opener_cpu_ns != before_ns;
+}
+
 /* Tells whoever wanted it that a call failed. */
 static void fail_call(struct worker *worker, const struct open_request *request, int err)
 {
@@ -479,6 +518,9 @@ static void fail_call(struct worker *worker, const struct open_request *request,
 		(void)process_table_looked(worker->processes, request->call.pid, &maps);
 	} else if (request->call.action == OPENER_LOOK_AT_PROCESS) {
 		runtime_table_looked(worker->runtimes, request->call.delivery, &process);
+	} else if (is_task(request)) {
+		read_progress(worker, request);
+		finish_task(worker, err);
 	} else {
 		deliver_failure(&worker->parsers[request->call.parser], request->call.delivery,
 				err);
@@ -572,6 +614,8 @@ static void note_late_look(struct worker *worker, const struct opener_call *call
 		return;
 	if (call->action == OPENER_LOOK)
 		(void)snprintf(silent, room, "file '%.200s'", call->paths);
+	else if (call->action == OPENER_TASK)
+		(void)snprintf(silent, room, "%s", worker->progress.what);
 	else
 		(void)snprintf(silent, room, "process %d", call->pid);
 	text_make_safe(silent, silent, strlen(silent));
@@ -589,10 +633,10 @@ static void lose_opener(struct worker *worker, int why)
 	if (first) {
 		if (why == -ETIME)
 			note_late(worker, &first->file);
-		if (why == -ETIME && is_look(first))
-			note_late_look(worker, &first->call);
 		blame(worker, &first->file);
 		fail_call(worker, first, why);
+		if (why == -ETIME && (is_look(first) || is_task(first)))
+			note_late_look(worker, &first->call);
 		drop_first_call(worker);
 	}
 	worker->opener_late_ns = 0;
@@ -732,11 +776,11 @@ static int read_mappings(struct worker *worker, int32_t pid, const struct opener
 	while (at < bytes) {
 		struct mapping_message message;
 		struct maps_entry entry;
-		const char *path = reply->mappings + at + sizeof(message);
+		const char *path = reply->bytes + at + sizeof(message);
 
 		if (bytes - at < sizeof(message))
 			return -EPROTO;
-		memcpy(&message, reply->mappings + at, sizeof(message));
+		memcpy(&message, reply->bytes + at, sizeof(message));
 		at += sizeof(message);
 		if (message.path_bytes > bytes - at || !memchr(path, '\0', message.path_bytes) ||
 		    message.end <= message.start)
@@ -755,16 +799,34 @@ static int read_mappings(struct worker *worker, int32_t pid, const struct opener
 	return 0;
 }
 
-/* Passes the answer to a look to its table. fds: of the handles, taken. Returns -EPROTO if it is malformed. */
+/* A bool must be 0 or 1, which a message need not observe. */
+static bool is_bool(const bool *flag)
+{
+	return *(const unsigned char *)flag <= 1;
+}
+
+static bool is_well_formed(const struct opener_reply *reply, enum opener_action action)
+{
+	const struct process_status *status = &reply->process.status;
+
+	return (reply->is_last || action == OPENER_LOOK_AT_MAPS) &&
+	       is_bool(&reply->file.is_of_root) && is_bool(&reply->file.found.is_elf) &&
+	       is_bool(&reply->file.found.is_on_server) && is_bool(&status->is_kernel) &&
+	       is_bool(&status->is_nested) && memchr(status->comm, '\0', sizeof(status->comm));
+}
+
+/* Passes the answer to a look to its table. Takes the handles that it has. Returns -EPROTO if it is malformed. */
 static int take_look(struct worker *worker, struct opener_reply *reply, size_t bytes,
 		     int fds[MESSAGE_FDS_MAX])
 {
 	const struct opener_call *call = &worker->calls[0]->call;
 	int next = 0, err = 0;
 
+	if (!is_well_formed(reply, (enum opener_action)call->action))
+		return -EPROTO;
 	if (call->action == OPENER_LOOK) {
-		reply->file.found.handle = reply->file.err == 0 ? fds[next++] : -1;
-		reply->file.root_fd = reply->file.root_err == 0 ? fds[next] : -1;
+		reply->file.found.handle = reply->file.err == 0 ? take_fd(&fds[next++]) : -1;
+		reply->file.root_fd = reply->file.root_err == 0 ? take_fd(&fds[next]) : -1;
 		/* Without a descriptor to spare, none was received. */
 		if (reply->file.found.handle < 0 && reply->file.err == 0)
 			reply->file.err = -EMFILE;
@@ -784,6 +846,25 @@ static int take_look(struct worker *worker, struct opener_reply *reply, size_t b
 	return err == -EPROTO ? err : 0;
 }
 
+/* Passes a part of a task's answer on, or finishes it. Returns an error of whoever takes the part. */
+static int take_part(struct worker *worker, const struct opener_reply *reply, size_t bytes,
+		     int fds[MESSAGE_FDS_MAX])
+{
+	const struct opener_question *asked = worker->asked;
+	int err;
+
+	if (reply->task_err > 0 || reply->is_last > 1)
+		return -EPROTO;
+	if (reply->is_last) {
+		finish_task(worker, reply->task_err);
+		return 0;
+	}
+	err = asked->take(asked->context, reply->bytes, bytes, fds);
+	if (err < 0)
+		finish_task(worker, err);
+	return err;
+}
+
 /* True if a process waits in the kernel, or was stopped. One that the scheduler holds up is runnable. */
 static bool is_waiting(const struct process *process)
 {
@@ -793,8 +874,8 @@ static bool is_waiting(const struct process *process)
 }
 
 /*
- * True if the opener hangs in its oldest call: it waits in the kernel, or it has worked for a long time, on the mappings
- * of a large process.
+ * True if the opener hangs in its oldest call: it waits in the kernel, or it has worked for a long time, on the
+ * mappings of a large process.
  */
 static bool is_hanging(const struct worker *worker)
 {
@@ -803,7 +884,7 @@ static bool is_hanging(const struct worker *worker)
 
 static void read_opener(struct worker *worker)
 {
-	static const size_t least = offsetof(struct opener_reply, mappings);
+	static const size_t least = offsetof(struct opener_reply, bytes);
 	const uint64_t late_ns = worker->opener_late_ns;
 	const bool is_late = late_ns && clock_now_ns() >= late_ns;
 
@@ -813,11 +894,20 @@ static void read_opener(struct worker *worker)
 		ssize_t nr = message_receive(worker->opener.socket, &reply, sizeof(reply),
 					     MSG_DONTWAIT, fds, ARRAY_SIZE(fds));
 
+		bool is_valid;
+		size_t i;
+
 		if (nr == -EAGAIN)
 			break;
-		if (nr < (ssize_t)least || !worker->nr_sent ||
-		    reply.number != worker->calls[0]->call.number ||
-		    take_look(worker, &reply, (size_t)nr - least, fds) < 0) {
+		is_valid = nr >= (ssize_t)least && worker->nr_sent &&
+			   reply.number == worker->calls[0]->call.number &&
+			   (is_task(worker->calls[0])
+				    ? take_part(worker, &reply, (size_t)nr - least, fds)
+				    : take_look(worker, &reply, (size_t)nr - least, fds)) == 0;
+		for (i = 0; i < ARRAY_SIZE(fds); i++) /* that were not asked for */
+			if (fds[i] >= 0)
+				(void)close(fds[i]);
+		if (!is_valid) {
 			worker->troubles.nr_openers_died++;
 			lose_opener(worker, -EIO);
 			continue;
@@ -827,6 +917,8 @@ static void read_opener(struct worker *worker)
 		drop_first_call(worker);
 		set_deadline(worker);
 	}
+	if (is_late && worker->nr_sent && is_task(worker->calls[0]) && has_gone_on(worker))
+		set_deadline(worker);
 	/* Unless there was a reply after all. */
 	if (is_late && worker->opener_late_ns == late_ns && is_hanging(worker)) {
 		worker->troubles.nr_openers_late++;
@@ -857,6 +949,8 @@ static int start_parser(struct worker *worker, enum parser number)
 
 	if (parser->process.pid)
 		return 0;
+	if (parser->not_before_ns == UINT64_MAX)
+		return -EPERM; /* see refuse() */
 	if (clock_now_ns() < parser->not_before_ns)
 		return -EAGAIN;
 	parser->buffer = raise_fd(memfd_create("stook-parser", MFD_CLOEXEC));
@@ -1000,7 +1094,7 @@ static bool waits_for_opener(const struct worker *worker, const struct parser_pr
 	size_t i;
 
 	for (i = 0; i < worker->nr_calls; i++)
-		if (!is_look(worker->calls[i]) &&
+		if (!is_look(worker->calls[i]) && !is_task(worker->calls[i]) &&
 		    parser == &worker->parsers[worker->calls[i]->call.parser])
 			return true;
 	return false;
@@ -1094,12 +1188,11 @@ struct worker *worker_new(struct error *error)
 		return NULL;
 	}
 	worker->opener = (struct process){.pidfd = -1, .socket = -1};
-	worker->niceness = worker->opener_niceness = getpriority(PRIO_PROCESS, 0);
 	for (i = 0; i < NR_PARSERS; i++) {
 		worker->parsers[i].process = worker->opener;
 		worker->parsers[i].inbox = worker->parsers[i].buffer = -1;
-		worker->parsers[i].niceness = worker->niceness;
 	}
+	worker_set_niceness(worker, getpriority(PRIO_PROCESS, 0));
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	worker->program = raise_fd(process_own_program());
 	if (worker->epoll < 0) {
@@ -1147,6 +1240,13 @@ void worker_end(struct worker *worker)
 	wait_for_killed(worker);
 }
 
+static void set_parser_niceness(struct parser_process *parser, int niceness)
+{
+	parser->niceness = niceness;
+	if (parser->process.pid)
+		(void)setpriority(PRIO_PROCESS, (id_t)parser->process.pid, niceness);
+}
+
 void worker_take_over(struct worker *worker)
 {
 	size_t i;
@@ -1159,10 +1259,7 @@ void worker_take_over(struct worker *worker)
 		free(parser->answer);
 		parser->answer = NULL;
 		parser->is_busy = parser->is_done = false;
-		parser->niceness = worker->niceness;
-		if (parser->process.pid)
-			(void)setpriority(PRIO_PROCESS, (id_t)parser->process.pid,
-					  parser->niceness);
+		set_parser_niceness(parser, worker->niceness);
 	}
 }
 
@@ -1196,9 +1293,19 @@ static int note_start(struct worker *worker, int err)
 	return err;
 }
 
-void worker_set_niceness(struct worker *worker, enum parser parser, int niceness)
+void worker_set_niceness(struct worker *worker, int niceness)
 {
-	worker->parsers[parser].niceness = niceness;
+	size_t i;
+
+	worker->niceness = niceness;
+	worker_set_opener_niceness(worker, niceness);
+	for (i = 0; i < NR_PARSERS; i++)
+		set_parser_niceness(&worker->parsers[i], niceness);
+}
+
+void worker_favor(struct worker *worker, enum parser parser, int by)
+{
+	worker->parsers[parser].niceness = worker->niceness - by;
 }
 
 void worker_set_opener_niceness(struct worker *worker, int niceness)
@@ -1369,6 +1476,67 @@ int worker_call_twice(struct worker *worker, enum parser parser,
 
 	return err == -EFAULT ? worker_call(worker, parser, question, stop_fd, ret_bytes, ret_nr)
 			      : err;
+}
+
+/* Makes the memory of a question to the opener. Returns a memfd or a negative errno. */
+static int make_memory(const struct opener_question *question)
+{
+	static const struct opener_progress none;
+	cleanup_fd int memory = memfd_create("stook-opener", MFD_CLOEXEC);
+	int err = memory < 0 ? -errno : fd_write_at(memory, 0, &none, sizeof(none));
+
+	if (err == 0)
+		err = fd_write_at(memory, sizeof(none), question->bytes, question->nr);
+	return err < 0 ? err : take_fd(&memory);
+}
+
+/* Sends a question to the opener. The result is in worker->asked_err when worker->asked is NULL. */
+static int ask_opener(struct worker *worker, const struct opener_question *question)
+{
+	struct open_request *request;
+	int err;
+
+	if (worker->troubles.nr_abandoned >= ABANDONED_MAX)
+		return -EHOSTDOWN;
+	err = note_start(worker, start_opener(worker));
+	if (err < 0)
+		return err;
+	request = new_request(worker, OPENER_TASK, PARSER_OTHER_FILES);
+	if (!request)
+		return -ENOMEM;
+	request->call.task = question->task;
+	request->fd = err = make_memory(question);
+	if (err < 0) {
+		free_request(request);
+		return err;
+	}
+	worker->asked = question;
+	worker->progress.what[0] = '\0';
+	worker->opener_cpu_ns = 0;
+	call_opener(worker, request);
+	return 0;
+}
+
+int worker_call_opener(struct worker *worker, const struct opener_question *question,
+		       char doing[WORKER_DOING_BYTES])
+{
+	const uint64_t end_ns = clock_now_ns() + question->most_ns;
+	int err = ask_opener(worker, question);
+
+	doing[0] = '\0';
+	if (err < 0)
+		return err;
+	for (worker_step(worker); worker->asked; worker_step(worker)) {
+		(void)wait_a_moment(worker, -1, LOOK_MS);
+		/* Earlier calls may be looks, which are not to blame. */
+		if (clock_now_ns() >= end_ns && worker->nr_sent && is_task(worker->calls[0])) {
+			worker->troubles.nr_openers_late++;
+			lose_opener(worker, -ETIME);
+		}
+	}
+	if (worker->asked_err == -ETIME)
+		memcpy(doing, worker->progress.what, WORKER_DOING_BYTES);
+	return worker->asked_err;
 }
 
 const char *worker_why_none(int err)

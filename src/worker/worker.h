@@ -6,7 +6,7 @@
  * parsing its bytes can crash or worse. So this is done by processes that may hang, crash, or be compromised:
  *
  *  - An *opener* may read everything. It opens files and passes the descriptors on; it parses nothing. If it
- *    hangs in a file for a second, it is abandoned and replaced.
+ *    hangs in a file for a second, it is abandoned and replaced. Its tasks search for files by name.
  *  - *Parsers* have no rights: no capability, their own user id, no files except the ones passed to them, and
  *    only a few dozen system calls. They answer questions about files.
  *
@@ -44,6 +44,8 @@ enum worker_task_number {
 	TASK_LINES,	   /* sym/source_lines */
 	TASK_PROBES,	   /* probe/find/probes_task */
 	TASK_NEEDED,	   /* probe/find/needed_task */
+	TASK_PROGRAM,	   /* probe/find/program_task, of the opener */
+	TASK_USERS,	   /* probe/find/users_task, of the opener */
 	NR_TASKS,
 };
 
@@ -146,8 +148,11 @@ void worker_free(struct worker *worker);
  */
 void worker_take_over(struct worker *worker);
 
-/* Sets the niceness that a parser is started with. The default is that of the caller. */
-void worker_set_niceness(struct worker *worker, enum parser parser, int niceness);
+/* Sets the niceness of all helper processes. The default is that of worker_new()'s caller. */
+void worker_set_niceness(struct worker *worker, int niceness);
+
+/* Starts a parser with a niceness that is lower by this much, until worker_take_over(). */
+void worker_favor(struct worker *worker, enum parser parser, int by);
 
 /* Starts a parser ahead of its first question. */
 void worker_begin(struct worker *worker, enum parser parser);
@@ -210,6 +215,32 @@ int worker_call_twice(struct worker *worker, enum parser parser,
 		      const struct worker_question *question, int stop_fd, void **ret_bytes,
 		      size_t *ret_nr);
 
+/* Texts about what a task of the opener does. */
+#define WORKER_DOING_BYTES 248
+
+#define WORKER_HANDLES_MAX 2 /* of a part of an answer */
+
+/* A question for a task of the opener. The answer comes in parts, which may have O_PATH handles. */
+struct opener_question {
+	uint32_t task;
+	const void *bytes;
+	size_t nr;
+	uint64_t most_ns; /* for all; it may wait for one thing for one to two seconds */
+	/*
+	 * Takes a part. Replaces the handles (-1: none) that it keeps by -1; the others are closed. 0, or a negative errno:
+	 * the opener is to blame, and is replaced.
+	 */
+	int (*take)(void *context, const void *bytes, size_t nr, int handles[WORKER_HANDLES_MAX]);
+	void *context;
+};
+
+/*
+ * Asks the opener, and waits for the whole answer. 0; the error of the task, or of take(); -ETIME: it was late, in
+ * what `doing` describes; -EIO: it died; -EHOSTDOWN: too many were late before.
+ */
+int worker_call_opener(struct worker *worker, const struct opener_question *question,
+		       char doing[WORKER_DOING_BYTES]);
+
 /* Why there is no answer, after "the helper process that reads it": "crashed". */
 const char *worker_why_none(int err);
 
@@ -239,7 +270,9 @@ struct worker_job {
 	int answer_fd;
 	uint64_t answer_bytes;
 	char opened[PATH_MAX]; /* path of the file that worker_want() returned last */
-	struct parser_state *parser;
+	struct parser_state
+		*parser; /* NULL in the opener, which has neither a file nor an answer_fd */
+	struct opener_state *opener;
 };
 
 struct worker_task {
@@ -259,6 +292,20 @@ int worker_want(struct worker_job *job, struct worker_want *want);
  * as the path of an open descriptor. NULL: no longer; then open() kills the parser again.
  */
 void worker_serve_library(struct worker_job *job, const char *path);
+
+/*
+ * In a task of the opener: what it begins to do, which may block, such as "the file '/bin/true'". Does nothing
+ * without an opener.
+ */
+void worker_begins(struct worker_job *job, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * In a task of the opener: sends a part of the answer, with copies of its handles (-1: none). -EMSGSIZE: it is too
+ * long.
+ */
+int worker_send_part(struct worker_job *job, const void *bytes, size_t nr,
+		     const int handles[WORKER_HANDLES_MAX]);
 
 /* Runs a worker until its end, if argv[0] is the name of one, and returns its exit status; else returns -1. */
 int worker_main(int argc, char **argv, const struct worker_task *tasks, size_t nr_tasks);

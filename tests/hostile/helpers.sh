@@ -92,3 +92,32 @@ all=$(sum_matching '^new[0-9]+;.*spin_|^new[0-9]+;.*\[unknown\]|^new[0-9]+;.*new
 named=$(sum_matching '^new[0-9]+;.*spin_inner')
 note "$named of $all samples of new programs have names"
 check "$nr kills: most names are there" test "$all" -gt 100 -a $((named * 100)) -ge $((all * 60))
+
+# --- memory ------------------------------------------------------------------------------------------
+
+# Of a run that reads unwind tables, and no names yet.
+"$STOOK" profile -q -f -F 99 -d 10 >"$T/out" 2>"$T/err" </dev/null &
+run=$!
+STARTED+=("$run")
+wait_until 20 samples "$run"
+are_small() {
+	sizes=$(for pid in $(helpers); do sed -n 's/^Pss: *//p' "/proc/$pid/smaps_rollup"; done 2>/dev/null)
+	[ "$(wc -l <<<"$sizes")" -ge 2 ] && ! grep -qvE '^([0-9]{1,3}|[12][0-9]{3}) kB$' <<<"$sizes"
+}
+check "idle helper processes have less than 3 MB each" wait_until 8 are_small
+note "PSS of the helper processes: $(tr '\n' ' ' <<<"$sizes")"
+stop "$run"
+
+# --- without seccomp -----------------------------------------------------------------------------------
+
+# Parsers would have no filter of system calls, so they read nothing.
+begin=$(now_ms)
+python3 tests/tools/without_seccomp.py "$STOOK" profile -F 499 --stats "$T/stats" \
+	-o "$T/without.folded" -- "$PROGRAMS/spin" 0.5 >/dev/null 2>"$T/err" </dev/null
+check_equal "without seccomp: status" $? 0
+check "without seccomp: parsers that cannot be started are not waited for" \
+	test $(($(now_ms) - begin)) -lt 10000
+check "without seccomp: no sample is lost" law_holds "$T/stats" "$T/without.folded"
+check_equal "without seccomp: no file is read" "$(sum_matching spin_ "$T/without.folded")" 0
+check "without seccomp: it is reported" \
+	grep -q '^files .*not read: this kernel has no filters of system calls (seccomp)' "$T/err"

@@ -92,10 +92,10 @@ for missing in setuid setgid; do
 	stop "$PID"
 done
 
-# Root without those for outputs and priorities.
+# Root without those for outputs, for priorities, and to end helper processes, which have another user.
 install -d -o 65533 -m 700 "$T/theirs"
 start "$PROGRAMS/spin" 60
-for missing in dac_override sys_nice; do
+for missing in dac_override sys_nice kill; do
 	setpriv --bounding-set="-$missing" --inh-caps="-$missing" timeout -k 5 60 "$STOOK" profile -d 1 \
 		-F 199 -p "$PID" -o "$T/theirs/$missing.folded" >"$T/out" 2>"$T/err" </dev/null
 	status=$?

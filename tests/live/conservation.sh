@@ -89,30 +89,30 @@ calm() {
 }
 tiny_ring() {
 	load "$PROGRAMS/stacks" 10 "$CPUS"
-	run "tiny ring" -a -F 9999 -d 2 --ring-bytes 4096
+	run "tiny ring" -a -F 9999 -d 1 --ring-bytes 4096
 }
 tiny_map() {
 	load "$PROGRAMS/spin" 10 "$CPUS"
 	load "$PROGRAMS/stacks" 10 1
-	run "tiny map" -a -F 4999 -d 2 --count-entries 16
+	run "tiny map" -a -F 4999 -d 1 --count-entries 16
 }
 tiny_both() {
 	load "$PROGRAMS/stacks" 10 "$CPUS"
 	load "$PROGRAMS/spin" 10 2
-	run "tiny ring and map" -a -F 9999 -d 2 --ring-bytes 4096 --count-entries 16
+	run "tiny ring and map" -a -F 9999 -d 1 --ring-bytes 4096 --count-entries 16
 }
 filters() {
 	load "$PROGRAMS/spin" 10 "$CPUS"
 	load "$PROGRAMS/forkstorm" 10 2
-	run "filtered and idle" -a --comm '^forkstorm$' -F 4999 -d 2
+	run "filtered and idle" -a --comm '^forkstorm$' -F 4999 -d 1
 }
 fork_storm() {
 	load "$PROGRAMS/forkstorm" 10 6
-	run "fork storm" -a -F 4999 -d 2
+	run "fork storm" -a -F 4999 -d 1
 }
 fork_storm_pid() {
 	load "$PROGRAMS/forkstorm" 10 6
-	run "fork storm, -p" -p "${LOADS[0]}" -F 4999 -d 2
+	run "fork storm, -p" -p "${LOADS[0]}" -F 4999 -d 1
 }
 different_stacks() {
 	load "$PROGRAMS/stacks" 30 "$CPUS"
@@ -124,25 +124,25 @@ killed_midway() {
 	load "$PROGRAMS/spin" 10 2
 	local victims="${LOADS[*]}"
 	# shellcheck disable=SC2086
-	(sleep 1.2 && kill -KILL $victims) &
-	run "killed mid-run" -a -F 4999 -d 2
+	(sleep 0.7 && kill -KILL $victims) &
+	run "killed mid-run" -a -F 4999 -d 1
 }
 killed_targets() {
 	load "$PROGRAMS/stacks" 10 1
 	load "$PROGRAMS/spin" 10 2
 	local victims="${LOADS[*]}"
 	# shellcheck disable=SC2086
-	(sleep 1.2 && kill -KILL $victims) &
+	(sleep 0.7 && kill -KILL $victims) &
 	run "all of -p killed" -p "${victims// /,}" -F 4999 -d 5
 }
 top_rate() {
 	load "$PROGRAMS/stacks" 10 1
 	load "$PROGRAMS/spin" 10 "$CPUS"
-	run "top rate, $RATE Hz" -a -F "$RATE" -d 2
+	run "top rate, $RATE Hz" -a -F "$RATE" -d 1
 }
 many_epochs() {
 	load "$PROGRAMS/stacks" 10 "$CPUS"
-	run "an epoch each 0.1 s" -a -F 4999 -d 3 -i 0.1
+	run "an epoch each 0.1 s" -a -F 4999 -d 2 -i 0.1
 }
 
 # 150,000 samples in STACKS_SECONDS on all CPUs are needed, and twice as many are taken: some are of other

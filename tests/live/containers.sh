@@ -166,8 +166,8 @@ nested='mkdir "$1/tmp/inner" && mount -t tmpfs none "$1/tmp/inner" &&
 	cd "$1" && cp --parents bin/nested bin/nestedcode bin/detach ".$2" ".$3" tmp/inner &&
 	cd tmp/inner && mkdir proc tmp old || exit 1
 	'"$enter"'
-	run /bin/nested 1.5
-	run /bin/nestedcode 1.5
+	run /bin/nested 2
+	run /bin/nestedcode 2
 	wait'
 # shellcheck disable=SC2016
 start_nested() {
@@ -217,13 +217,16 @@ done
 # --- the run ---------------------------------------------------------------------------------------
 
 start_nested
-profile -F 997 -d 3 --by comm,cgroup --annotate -f
+profile -F 997 -d 4 --by comm,cgroup --annotate -f
 sampled_until=$(now_ms)
 { kill -KILL "$container" && wait "$container"; } 2>/dev/null # as pid 1 of its namespace it ignores other signals
 
 # named CHECK COMM STACK: there are samples of the program whose user stacks end in STACK.
 named() {
-	check "$1" test "$(sum_matching "^$2;.*main;$3( |;[^ ]*_\[k\] )")" -gt 0
+	local samples
+	samples=$(sum_matching "^$2;.*main;$3( |;[^ ]*_\[k\] )")
+	check "$1" test "$samples" -gt 0
+	[ "$samples" -gt 0 ] || note "$2: $(grep "^$2;" "$T/out" | head -5)"
 }
 # nameless CHECK COMM: the program was sampled, and its functions have no names.
 nameless() {

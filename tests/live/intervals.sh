@@ -47,21 +47,11 @@ if "$STOOK" --version | grep -q static || ! command -v strip python3 >/dev/null 
 	! ldconfig -p | grep -q libdebuginfod; then
 	skip "debuginfod" "strip, python3, libdebuginfod and a binary that loads it"
 else
-	python3 -c '
-import socket
-listener = socket.create_server(("127.0.0.1", 0))
-print(listener.getsockname()[1], flush=True)
-connections = []
-while True:
-    connections.append(listener.accept())
-    print("asked", flush=True)' >"$T/server" 2>/dev/null &
-	STARTED+=("$!")
-	wait_until 5 grep -q . "$T/server"
+	serve_silence "$T/server"
 	cp "$PROGRAMS/stacks" "$T/nameless" && strip --strip-all "$T/nameless"
 	start "$T/nameless" 30
 	nameless=$PID
-	export DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH=$T/cache
-	DEBUGINFOD_URLS=http://127.0.0.1:$(head -n 1 "$T/server")
+	export DEBUGINFOD_CACHE_PATH=$T/cache
 	in_intervals -d 6 -i 0.5 --lines --naming-time 4
 	unset DEBUGINFOD_URLS
 	check "debuginfod: it was asked" grep -q asked "$T/server"

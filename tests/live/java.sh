@@ -122,6 +122,12 @@ for user in root another; do
 	check_asked "in a container of $user" "$written"
 	check "in a container of $user: the map is there" test -s "/proc/$JVM/root/tmp/perf-1.map"
 	check "in a container of $user: and not here" test ! -e /tmp/perf-1.map
+	rm -f "/proc/$JVM/root/tmp/perf-1.map"
+	setpriv --bounding-set=-sys_chroot --inh-caps=-sys_chroot "$ASK" "$JVM" 5 >"$T/answer" 2>"$T/err"
+	check "in a container of $user, without sys_chroot: the reason" \
+		grep -q CAP_SYS_CHROOT "$T/answer" "$T/err"
+	check "in a container of $user, without sys_chroot: not asked" \
+		test ! -e "/proc/$JVM/root/tmp/perf-1.map"
 	stop_jvm
 done
 

@@ -123,6 +123,24 @@ free_port() {
 	echo "$port"
 }
 
+# serve_silence FILE: starts a server of debug files that never answers. Its address is in $DEBUGINFOD_URLS, its pid in
+# $PID; FILE gets a line "asked" for each connection.
+serve_silence() {
+	python3 -c '
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connections = []
+while True:
+    connections.append(listener.accept())
+    print("asked", flush=True)' >"$1" 2>/dev/null &
+	PID=$!
+	STARTED+=("$PID")
+	wait_until 5 grep -q . "$1"
+	export DEBUGINFOD_URLS
+	DEBUGINFOD_URLS=http://127.0.0.1:$(head -n 1 "$1")
+}
+
 # wait_until SECONDS COMMAND…: true as soon as the command succeeds.
 wait_until() {
 	local end=$(($(now_ms) + $1 * 1000))

@@ -49,9 +49,31 @@ profile -f -F 99 -c 5000000 -d 1 -p "$spin"
 check "-c: a period of 5 ms gives some 200 samples" about "$(sum_folded <"$T/out")" 160 210
 
 for event in cpu-clock task-clock; do
-	profile -f -F 199 -e $event -d 1 -p "$spin"
+	profile -f -F 499 -e $event -d 0.4 -p "$spin"
 	check "-e $event: the chain is seen" test "$(sum_matching "$CHAIN")" -ge 100
 done
+
+# --- weights ---------------------------------------------------------------------------------------
+
+# 80,000 page faults in bursts, of which the kernel's periods at a frequency would make millions.
+FAULTS='import mmap
+for turn in range(40):
+    memory = mmap.mmap(-1, 4096 * 2000)
+    for page in range(2000): memory[page * 4096] = 1
+    memory.close()'
+of_event() { sed -n "s/.*\"event\": \"$1\".*\"$2\": \([0-9]*\).*/\1/p" "$T/stats"; }
+sum_of_event() { grep -F "[$1];" "$T/out" | sum_folded; }
+profile -f -F 999 -e page-faults,cpu-clock -- python3 -c "$FAULTS"
+check "-F: page faults are as many as there were" about "$(sum_of_event page-faults)" 76000 120000
+counted=$(of_event page-faults counted)
+check "-F: samples stand for the events that were counted" \
+	about "$(of_event page-faults sampled)" $((counted * 97 / 100)) "$counted"
+check "several events: a clock counts nanoseconds" \
+	about "$(sum_of_event cpu-clock)" 10000000 "$(of_event cpu-clock sampled)"
+profile -f -c 100 -e page-faults -- python3 -c "$FAULTS"
+check "-c: page faults are as many as there were" about "$(sum_folded <"$T/out")" 76000 120000
+check "-c: each sample counts as its period" \
+	awk "{ bad += \$NF % 100 } END { exit bad || NR == 0 }" "$T/out"
 
 # --- excluded and included samples -----------------------------------------------------------------
 
@@ -84,16 +106,16 @@ two=$PID
 has_two_threads() { [ "$(wc -l <"$T/started")" -ge 2 ]; }
 wait_until 5 has_two_threads
 tid=$(head -n 1 "$T/started")
-profile -f -F 199 -d 1 -t "$tid"
+profile -f -F 499 -d 0.4 -t "$tid"
 check "-t: only that thread" test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | wc -l)" -eq 1
 check "-t: it is seen" test "$(sum_folded <"$T/out")" -ge 50
-profile -f -F 199 -d 1 --comm '^spin-1$' -a
+profile -f -F 499 -d 0.4 --comm '^spin-1$' -a
 check "--comm: only names that match" test "$(sum_matching '^spin-1;')" -eq "$(sum_folded <"$T/out")"
 check "--comm: they are seen" test "$(sum_matching '^spin-1;')" -ge 50
-profile -f -F 199 -d 1 -p "$two"
+profile -f -F 499 -d 0.4 -p "$two"
 check "default --by comm: threads are distinguished by name" \
 	test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | tr '\n' ' ')" = "spin-0 spin-1 "
-profile -F 199 -d 1 -p "$two" -o "$T/kept.pb.gz"
+profile -F 499 -d 0.4 -p "$two" -o "$T/kept.pb.gz"
 total() { "$STOOK" report -f "$T/kept.pb.gz" "$@" | sum_folded; }
 check "report -p of a profile that was taken without --by" test "$(total -p "$two")" -ge 50
 check "report -p: all of it" test "$(total -p "$two")" -eq "$(total)"
@@ -102,16 +124,16 @@ check "report -t: not the other one" \
 	test "$(total -t "$(sed -n 2p "$T/started")")" -lt "$(total)"
 check "reports hide pids" \
 	test "$("$STOOK" report -f "$T/kept.pb.gz" | awk -F';' '{ print $1 }' | sort -u | tr '\n' ' ')" = "spin-0 spin-1 "
-profile -f -F 199 -d 1 --by pid -p "$two"
+profile -f -F 499 -d 0.4 --by pid -p "$two"
 check "--by pid: it is seen" test "$(sum_with_number "$two")" -ge 50
 check "--by pid: the pid stands in every line" \
 	test "$(sum_with_number "$two")" -eq "$(sum_folded <"$T/out")"
-profile -f -F 199 -d 1 --by tid -p "$two"
+profile -f -F 499 -d 0.4 --by tid -p "$two"
 check "--by tid: the first thread's id stands in lines" \
 	test "$(sum_with_number "$(sed -n 1p "$T/started")")" -ge 50
 check "--by tid: and the second's" \
 	test "$(sum_with_number "$(sed -n 2p "$T/started")")" -ge 50
-profile -f -F 199 -d 1 --by cpu -C 0 -a
+profile -f -F 499 -d 0.4 --by cpu -C 0 -a
 check "-C 0: only that CPU" \
 	test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | wc -l)" -eq 1
 check "-C 0: half of the samples at most" test "$(sum_folded <"$T/out")" -le 210
@@ -129,10 +151,10 @@ stop "$storm"
 start "$PROGRAMS/spin" 20
 one=$PID
 start "$PROGRAMS/spin" 20
-profile -f -F 199 -d 1 --by pid -p "$one,$PID"
+profile -f -F 499 -d 0.4 --by pid -p "$one,$PID"
 check "-p PID,PID: the first" test "$(sum_with_number "$one")" -ge 50
 check "-p PID,PID: the second" test "$(sum_with_number "$PID")" -ge 50
-profile -f -F 199 -d 1
+profile -f -F 499 -d 0.4
 check "no target: the whole machine" test "$(sum_matching "$CHAIN")" -ge 200
 check "no -I: no idle" test "$(sum_matching '^swapper')" -eq 0
 stop "$one" "$PID"
@@ -150,10 +172,10 @@ if [ -n "$cgroup_root" ] && mkdir -p "$cgroup/below" 2>/dev/null; then
 	inside=$PID
 	start "$PROGRAMS/spin" 20 2
 	sleep 0.3
-	profile -f -F 199 -d 1 --cgroup "$cgroup"
+	profile -f -F 499 -d 0.4 --cgroup "$cgroup"
 	check "--cgroup: processes below it are sampled" test "$(sum_matching "^spin;.*$CHAIN")" -ge 50
 	check "--cgroup: nothing else" test "$(sum_matching '^spin;')" -eq "$(sum_folded <"$T/out")"
-	profile -f -F 199 -d 1 --by cgroup -p "$inside"
+	profile -f -F 499 -d 0.4 --by cgroup -p "$inside"
 	check "--by cgroup: its path stands in the line" grep -q "stook-test-$$/below" "$T/out"
 	stop "$inside" "$PID"
 	rmdir "$cgroup/below" "$cgroup"
@@ -221,25 +243,25 @@ check "-i: conservation law over all" law_holds "$T/stats" "$T/lines"
 # --- outputs ---------------------------------------------------------------------------------------
 
 mkdir "$T/results"
-profile -F 199 -d 1 -p "$PID" -o "$T/results/a.folded"
+profile -F 499 -d 0.4 -p "$PID" -o "$T/results/a.folded"
 check "-o FILE.folded: folded lines" folded_lines_are_well_formed "$T/results/a.folded"
 check "-o: law" law_holds "$T/stats" "$T/results/a.folded"
 check "-o: nothing beside the file is left" test "$(ls -A "$T/results")" = a.folded
 check "-o: stdout stays empty" test ! -s "$T/out"
 echo old >"$T/results/b.txt"
-profile -F 199 -d 1 -p "$PID" -o "$T/results/b.txt" -o "$T/results/c.folded"
+profile -F 499 -d 0.4 -p "$PID" -o "$T/results/b.txt" -o "$T/results/c.folded"
 check "-o FILE.txt: the report replaces the old content" grep -q spin_inner "$T/results/b.txt"
 check "-o twice: both are written" test -s "$T/results/c.folded"
-profile -F 199 -d 1 -p "$PID"
+profile -F 499 -d 0.4 -p "$PID"
 check "default: a report on stdout, also when it is no terminal" grep -q spin_inner "$T/out"
 check "default: with percentages" grep -qE '[0-9]+(\.[0-9]+)?[ ]*%' "$T/out"
-profile -v -f -F 199 -d 1 -p "$PID"
+profile -v -f -F 499 -d 0.4 -p "$PID"
 check "-v: BPF time is measured" test "$(stat_of bpf_ns)" -gt 0
 check_equal "-v: kernel statistics are off again" "$(cat /proc/sys/kernel/bpf_stats_enabled)" 0
 # Some 87 ms, most of it in the verifier. A run that something else delays says nothing, so three may be made.
 for ((tries = 1; tries < 3; tries++)); do
 	[ "$(stat_of first_sample_us)" -gt 100000 ] || break
-	profile -v -f -F 199 -d 1 -p "$PID"
+	profile -v -f -F 499 -d 0.4 -p "$PID"
 done
 check "first sample within 100 ms of the start" about "$(stat_of first_sample_us)" 1 100000
 stop "$PID"

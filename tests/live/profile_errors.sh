@@ -66,6 +66,49 @@ if perf stat -e cycles true 2>&1 | grep -q 'not supported'; then
 else
 	skip "no hardware counter here" "perf, and a machine without a PMU"
 fi
+# Counters that are missing, busy or forbidden: the error of each attempt, the words for `-e cycles`, and without -e the
+# words in front of the fallback, or none if cpu-clock is refused as well.
+refusals() {
+	cat <<-'REFUSALS'
+	2 ENOENT|event not supported .ENOENT|cpu-clock, .*stook list|no hardware counter here
+	95 EOPNOTSUPP|event not supported .EOPNOTSUPP|cpu-clock, .*stook list|no hardware counter here
+	19 ENODEV|event not supported .ENODEV|cpu-clock, .*stook list|no hardware counter here
+	16 EBUSY|counters are in use|nmi_watchdog|counters are in use: sampling cpu-clock
+	22 EINVAL|refuses to sample 'cycles': Invalid argument|the CPU does not know|refuses .*: sampling cpu-clock
+	13 EACCES|not permitted to sample 'cycles': Permission denied|CAP_PERFMON|
+	1 EPERM|not permitted to sample 'cycles': Operation not permitted|CAP_PERFMON|
+	24 EMFILE|too many open files|ulimit -n|
+	REFUSALS
+}
+if build refuse_events.so special/refuse_events.c cc -shared -fPIC -O1; then
+	export LD_PRELOAD=$SPECIAL/refuse_events.so
+	while IFS='|' read -r error words hint fallback; do
+		export REFUSE_ERRNO=${error% *}
+		error=${error#* }
+		refused "-e cycles, $error" 1 "$words" -e cycles -d 9
+		check "-e cycles, $error: hint" says "hint: .*$hint"
+		if [ "$fallback" ]; then
+			profile -d 0.1 --no-symbols -f
+			check_equal "without -e, $error: status" "$STATUS" 0
+			check "without -e, $error: falls back, and says why" says "^stook: .*$fallback"
+		else
+			refused "without -e, $error" 1 "$words" -d 9
+		fi
+		refused "-e with a PMU's event, $error" 1 'r1c2|too many' -e r1c2 -d 9
+	done < <(refusals)
+	export REFUSE_ERRNO=95
+	REFUSE_SAMPLING=1 refused "a counter that does not interrupt" 1 'not supported' -e cycles -d 9
+	check "a counter that does not interrupt: hint" says 'hint: .*only be counted'
+	REFUSE_PRECISE=1 refused "no precise event" 1 'not supported' -e cycles:pp -d 9
+	check "no precise event: hint" says 'hint: .*without modifier p'
+	REFUSE_PRECISE=1 profile -e cycles:P -d 0.1 --no-symbols -f
+	check_equal "P without precise events: status" "$STATUS" 0
+	check "P without precise events: the level is told" says 'precise level 0'
+	unset LD_PRELOAD REFUSE_ERRNO
+fi
+refused "-F above the kernel's limit" 1 'the highest frequency is [0-9]' -e cpu-clock -F 1000000 -d 9
+check "-F above the kernel's limit: hint" says 'hint: .*perf_event_max_sample_rate'
+
 refused "output in no folder, found before the run" 1 '/no/such/folder' -o /no/such/folder/a.folded -d 9
 mkdir "$T/folder.folded"
 refused "output is a folder" 1 'folder.folded' -o "$T/folder.folded" -d 9
@@ -103,11 +146,14 @@ refused "a function as an event" 1 "no tracepoint matches" -e c:malloc -d 9
 check "a function as an event: hint to use stackcount" says 'hint.*stackcount'
 refused "a tracepoint and a frequency" 2 '-F with' -e sched:sched_switch -F 99 -d 9
 refused "a tracepoint and CPUs" 2 '-C with' -e sched:sched_switch -C 0 -d 9
-refused "two events" 2 "both 'cs' and 'page-faults'" -e cs,page-faults -d 9
-check "two events: hint to use two runs" says 'hint.*two runs'
-refused "two events, one by one" 2 "both 'cs' and 'page-faults'" -e cs -e page-faults -d 9
 refused "an event and a tracepoint" 2 "both 'sched:sched_switch' and 'cs'" \
 	-e sched:sched_switch,cs -d 9
+check "an event and a tracepoint: hint to use two runs" says 'hint.*two runs'
+refused "a tracepoint and an event" 2 "both 'cs' and 'sched:sched_switch'" \
+	-e cs -e sched:sched_switch -d 9
+refused "too many events" 2 'more than 8 events' -e cs,faults,major-faults,minor-faults \
+	-e cpu-migrations,cpu-clock,task-clock,alignment-faults,emulation-faults -d 9
+refused "a group" 2 'one by one' -e '{cs,page-faults}' -d 9
 refused "a breakpoint without an address" 2 "bad breakpoint 'mem:main'" -e mem:main -d 9
 
 # --- output that fails ------------------------------------------------------------------------------

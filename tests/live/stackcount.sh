@@ -173,15 +173,15 @@ if grep -q 'sys_enter_getppid' <("$STOOK" stackcount -l 't:syscalls:sys_enter_ge
 		"$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" "$(truth way_asks 2)"
 	check_equal "profile -e TRACEPOINT: all hits are accounted for" \
 		"$(stat_of law_violations) $(stat_of mismatches) $(stat_of lost_total)" "0 0 0"
-	# On one CPU: each CPU counts its own ten.
+	# On one CPU: each CPU counts its own ten. Processes that begin there call getppid too, stook's helpers among
+	# them, and then theirs can be the tenth.
 	"$STOOK" profile -c 10 -e syscalls:sys_enter_getppid -f --stats "$T/stats" \
 		-- taskset -c 0 "$LOAD" "$ROUNDS" 1 >"$T/out" 2>"$T/err"
 	grep -v ';' "$T/out" >"$T/truth"
-	check_equal "profile -c 10 -e TRACEPOINT: one in ten, for all ten" \
-		"$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" "$(truth way_asks 2)"
+	sum=$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")
+	within "profile -c 10 -e TRACEPOINT: one in ten, for all ten" 1 "$sum" "$(truth way_asks 2)"
 	check_equal "profile -c 10 -e TRACEPOINT: the others are accounted for" \
-		"$(stat_of shown) $(stat_of law_violations) $(stat_of lost_total)" \
-		"$(($(truth way_asks 2) / 10)) 0 0"
+		"$(stat_of shown) $(stat_of law_violations) $(stat_of lost_total)" "$((sum / 10)) 0 0"
 else
 	skip "profile -e TRACEPOINT: every hit" "tracepoints of system calls"
 fi

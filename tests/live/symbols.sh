@@ -267,6 +267,30 @@ for number in 0 1 2; do
 		sampled "main;run_made;made_${number}_\[j\]" "$T/code"
 done
 
+# --- kernel code that goes away --------------------------------------------------------------------
+
+# BPF programs that are loaded and unloaded during the run, mostly at the same address. Their names are asked for when the
+# kernel reports them, which on an overloaded host can take half a second.
+programs="first_code second_code third_code"
+if [ "$(cat /proc/sys/net/core/bpf_jit_enable 2>/dev/null)" = 0 ]; then
+	skip "BPF programs that are unloaded" "net.core.bpf_jit_enable"
+elif build kernel_code special/kernel_code.c gcc -O1 -D_GNU_SOURCE -w; then
+	for interval in 0 0.7; do
+		[ $interval = 0 ] && intervals=() || intervals=(-i $interval)
+		rm -f "$T"/bpf*
+		# shellcheck disable=SC2086
+		profile -F 499 --annotate "${intervals[@]}" -o "$T/bpf.folded" -- \
+			"$SPECIAL/kernel_code" 1.5 $programs
+		cat "$T"/bpf*.folded >"$T/bpf"
+		for program in $programs; do
+			check "a BPF program that is unloaded (-i $interval): $program" \
+				sampled "bpf_test_run_\[k\];bpf_prog_[0-9a-f]*_${program}_\[k\]" "$T/bpf"
+		done
+		check "BPF programs that are unloaded (-i $interval): none is unknown" \
+			test "$(sum_matching 'bpf_test_run_\[k\];\[unknown\]' "$T/bpf")" -lt 5
+	done
+fi
+
 # --- the server that hangs, again ------------------------------------------------------------------
 
 if [ "$hung" ]; then

@@ -63,6 +63,19 @@ if build before special/reexec.c "${no_pie[@]}" -DSTEP=before -DFRAME_BYTES=100 
 	check "exec under -p: complete" test "$(ended complete)" -ge 98
 fi
 
+# --- threads without user registers ------------------------------------------------------------------
+
+# A worker of io_uring belongs to a process and has its memory, but runs only in the kernel.
+for unwind in cfi fp; do
+	profile -f --unwind $unwind -F 499 -- "$PROGRAMS/io_worker" 1
+	if [ "$STATUS" -eq 2 ]; then
+		skip "$unwind: workers of io_uring" "io_uring"
+		continue
+	fi
+	check "$unwind: workers of io_uring are sampled" test "$(sum_matching '^iou-wrk-')" -ge 10
+	check_equal "$unwind: workers of io_uring have no user frame" "$(sum_matching '^iou-wrk-.*unknown')" 0
+done
+
 # --- the command after `--` ------------------------------------------------------------------------
 
 # The command sleeps and is not sampled. Its unwind table must be compiled nevertheless, and no other one.

@@ -23,6 +23,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,12 +132,21 @@ static void add_section(struct probe_list *list, Elf *elf, Elf_Scn *section, uin
 static void add_file(struct probe_list *list, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int64_t file = probe_list_add_file(list, fd, path);
+	struct probe_file added = {.handle = fd, .path = path};
+	int64_t file;
 	unsigned wanted = SHT_DYNSYM;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
+	struct stat st;
 	Elf *elf;
 
+	if (fstat(fd, &st) == 0) {
+		added.device = st.st_dev;
+		added.inode = st.st_ino;
+		/* Otherwise the kernel would not check the instructions of a file that nobody runs. */
+		(void)mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	}
+	file = probe_list_add_file(list, &added);
 	(void)elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	while ((section = elf_nextscn(elf, section)))

@@ -296,10 +296,11 @@ static int compare_stopped(struct comparison *c, struct process_table *processes
 	const struct mappings *mappings;
 	enum outcome outcome;
 
-	if (!processes || process_table_ensure(processes, c->thread.pid) < 0 ||
+	if (!processes ||
+	    process_table_ensure(processes, c->thread.pid, NULL, clock_now_ns()) < 0 ||
 	    look_here(c->files, processes) < 0)
 		return -ENOMEM;
-	mappings = process_table_mappings(processes, c->thread.pid, clock_now_ns());
+	mappings = process_table_mappings(processes, c->thread.pid, NULL, clock_now_ns());
 	if (!mappings || read_thread(&c->thread, c->options.stack_bytes) < 0 ||
 	    walk(c, mappings) < 0)
 		return -ESRCH;

@@ -11,7 +11,8 @@
 #define NR_CPUS 2
 #define STRIDE	8
 
-static struct probe_file files[] = {{.fd = -1, .path = "/bin/a"}, {.fd = -1, .path = "/bin/b"}};
+static struct probe_file files[] = {{.handle = -1, .path = "/bin/a"},
+				    {.handle = -1, .path = "/bin/b"}};
 
 static struct probe probes[] = {
 	{.kind = PROBE_USER, .name = "init", .detail = "hash.c"},

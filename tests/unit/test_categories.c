@@ -141,12 +141,13 @@ TEST(categories_are_limited)
 	CHECK(strstr(error.text, "line 64: too many categories") != NULL);
 }
 
-static void check_counts(const char *table, struct profile *profile, const char *expected)
+/* Takes ownership of categories. */
+static void check_counts_of(struct categories *categories, struct profile *profile,
+			    const char *expected)
 {
-	struct categories *categories = table ? parse(table) : categories_of_kernel(NULL);
 	uint32_t *of_sample;
 	uint64_t *counts;
-	char text[256] = "";
+	char text[512] = "";
 	size_t i, nr = 0;
 
 	CHECK_EQ(categories_count(categories, profile, &of_sample, &counts), 0);
@@ -159,6 +160,12 @@ static void check_counts(const char *table, struct profile *profile, const char 
 	free(of_sample);
 	free(counts);
 	categories_free(categories);
+}
+
+/* table: NULL: the kernel's. */
+static void check_counts(const char *table, struct profile *profile, const char *expected)
+{
+	check_counts_of(table ? parse(table) : categories_of_kernel(NULL), profile, expected);
 }
 
 static struct profile *some_profile(void)
@@ -272,6 +279,57 @@ TEST(categories_of_the_kernel_know_it)
 	}
 	CHECK_STR(name_of(categories, "memcpy", "libc.so.6", FRAME_USER), "user");
 	categories_free(categories);
+}
+
+/* Stacks as profile --off-cpu has them; the kernel's functions of 5.10 to 7.x. */
+TEST(categories_of_waits_know_them)
+{
+	static const char *const stacks[] = {
+		"a;[running];main;compute 1",
+		"a;[runnable];main;nanosleep;do_nanosleep_[k];schedule_[k] 2",
+		"a;[stopped];main;do_signal_stop_[k] 4",
+		"k;[idle];kthread_[k];worker_thread_[k] 8",
+		/* A futex is what the library does with it. */
+		"a;[sleeping];main;pthread_mutex_lock;__lll_lock_wait;do_futex_[k];futex_wait_[k] "
+		"16",
+		"a;[sleeping];main;libc.so.6!___pthread_mutex_lock;futex_wait_[k] 1",
+		"a;[sleeping];main;pthread_cond_wait@@GLIBC_2.3.2;do_futex_[k];futex_do_wait_[k] "
+		"32",
+		"a;[sleeping];main;pthread_mutex_unlock;do_futex_[k];futex_wait_[k] 64",
+		"a;[sleeping];[since before the run];do_futex_[k];futex_wait_queue_me_[k] 64",
+		/* A page fault inside of pthread_mutex_lock(); a lock that sleeps in epoll_wait(). */
+		"a;[blocked];main;pthread_mutex_lock;filemap_fault_[k];folio_wait_bit_common_[k] "
+		"128",
+		"a;[blocked];main;pwrite;ext4_sync_file_[k];io_schedule_timeout_[k];schedule_[k] "
+		"128",
+		"postgres;[sleeping];ProcSleep;WaitLatch;epoll_wait;ep_poll_[k] 16",
+		"a;[blocked];main;mmap;rwsem_down_write_slowpath_[k];schedule_[k] 256",
+		"a;[blocked];main;mount;synchronize_rcu_normal.part.0_[k] 512",
+		"redis;[sleeping];main;epoll_wait;do_epoll_wait_[k];ep_poll_[k];schedule_[k] 32",
+		"a;[sleeping];main;wait4;kernel_wait4_[k];do_wait_[k] 1024",
+		"a;[blocked];main;vfork;__do_sys_vfork_[k];kernel_clone_[k];wait_for_completion_[k]"
+		" 1024",
+		"a;[sleeping];main;read;unix_stream_read_generic_[k] 2048",
+		"a;[sleeping];main;read;anon_pipe_read_[k] 4096",
+		"a;[sleeping];main;read;pipe_read_[k] 4096",
+		"a;[sleeping];main;usleep;hrtimer_nanosleep_[k];do_nanosleep_[k] 8192",
+		"k;[sleeping];kthread_[k];kswapd_[k] 16384",
+		"a;[sleeping];main;read;strange_read_[k] 32768",
+		/* The waker's stack does not count. */
+		"a;[sleeping];main;usleep;--;pthread_mutex_lock;main;b 8192",
+	};
+	struct profile *profile = profile_new();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(stacks); i++)
+		(void)make_sample(profile, stacks[i]);
+	check_counts_of(categories_of_waits(NULL), profile,
+			"other 32768;running 1;run queue 2;stopped 4;kernel idle 8;disk 256;"
+			"kernel locks 256;rcu 512;locks 33;processes 2048;work 64;network 2048;"
+			"pipes 8192;timers 16384;futex 128;kernel threads 16384;");
+	check_counts("timers: usleep\nlocks: pthread_mutex_lock", profile,
+		     "other 62560;timers 16384;locks 144;");
+	profile_free(profile);
 }
 
 TEST(categories_without_memory)

@@ -138,6 +138,43 @@ TEST(drain_puts_probes_in_front)
 	fixture_close(&fixture);
 }
 
+/* Samples of several events weigh their periods, each in the event's own value, in records and counts. */
+TEST(drain_adds_events_to_their_values)
+{
+	struct drain_options options = {.labels = LABEL_PID, .by_weight = true, .nr_events = 2};
+	struct fixture fixture;
+	struct value_type type;
+	uint32_t event;
+
+	fixture_open(&fixture, 0, NULL);
+	options.files = fixture.files;
+	options.processes = fixture.processes;
+	options.profile = fixture.profile;
+	CHECK_EQ(profile_make_value_type(fixture.profile, "cs", "count", &type), 0);
+	CHECK_EQ(profile_add_value_type(fixture.profile, &type), 1);
+	drain_free(fixture.drain);
+	fixture.drain = drain_new(&options);
+	CHECK(fixture.drain != NULL);
+	give_app(&fixture);
+	for (event = 0; event < 2; event++) {
+		struct made_record made = made_record(20 + event, PID_A, 1 + event, 0x1000, 0, 0);
+		const struct wire_count more = {.count = 2, .weight = 30 + event};
+		struct wire_count_key key = {0};
+
+		made.record.probe = event;
+		made.record.weight = 100 * (event + 1);
+		CHECK_EQ(give_record(&fixture, &made), 0);
+		key.id = made.record.id;
+		CHECK_EQ(drain_add_count(fixture.drain, made.record.epoch, &key, &more), 0);
+	}
+	CHECK_EQ(drain_close_epoch(fixture.drain, 0, LATE), 0);
+	CHECK_EQ(profile_nr_samples(fixture.profile), 1);
+	CHECK_EQ(profile_value(fixture.profile, 0, 0), 130);
+	CHECK_EQ(profile_value(fixture.profile, 0, 1), 231);
+	CHECK_EQ(drain_totals(fixture.drain)->counted, 4);
+	fixture_close(&fixture);
+}
+
 /* All unknown addresses become one frame: there may be very many, and they carry no information. */
 TEST(drain_folds_unknown_addresses)
 {
@@ -415,6 +452,163 @@ static int give_sample_of(struct fixture *fixture, uint32_t epoch, uint64_t time
 	return give_record(fixture, &made);
 }
 
+/*
+ * Samples of running threads beside time off CPU: both are nanoseconds in one profile, below a frame
+ * with their state. Ids are told apart by their hashes.
+ */
+TEST(drain_adds_samples_to_time_off_cpu)
+{
+	struct drain_waits waits = {.states = ~0U, .sample_ns = 1000};
+	struct drain_options options = {.cgroup_root_fd = -1, .waits = &waits};
+	struct made_record made[] = {made_record(20, PID_A, 1, 0x1001, 0, 0),
+				     made_record(21, PID_A, 2, 0x1002, 0, 0)};
+	struct fixture fixture;
+	unsigned hides;
+
+	for (hides = 0; hides < 2; hides++) {
+		fixture_open(&fixture, 0, NULL);
+		options.files = fixture.files;
+		options.processes = fixture.processes;
+		options.profile = fixture.profile;
+		if (hides)
+			waits.states = 1U << WIRE_SLEEPING;
+		drain_free(fixture.drain);
+		fixture.drain = drain_new(&options);
+		CHECK(fixture.drain != NULL);
+		give_app(&fixture);
+		made[0].record.probe = WIRE_RUNNING;
+		made[1].record.probe = WIRE_SLEEPING;
+		CHECK_EQ(give_record(&fixture, &made[0]), 0);
+		CHECK_EQ(give_record(&fixture, &made[1]), 0);
+		CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 1},
+					 &(struct wire_count){.count = 3, .weight = 3000}),
+			 0);
+		CHECK_EQ(drain_add_count(
+				 fixture.drain, 0, &(struct wire_count_key){.id = 2},
+				 &(struct wire_count){.count = 1, .weight = 500, .queued_ns = 70}),
+			 0);
+		CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
+		CHECK_EQ(profile_total(fixture.profile), hides ? 500 : 4570);
+		CHECK_EQ(profile_sample(fixture.profile, 0)->count, hides ? 0 : 4000);
+		CHECK_EQ(profile_sample(fixture.profile, 1)->count, 500);
+		CHECK_EQ(drain_totals(fixture.drain)->shown_ns, hides ? 500 : 4570);
+		CHECK_EQ(drain_totals(fixture.drain)->hidden_ns, hides ? 4070 : 0);
+		CHECK_EQ(drain_totals(fixture.drain)->counted_ns, 3570);
+		fixture_close(&fixture);
+	}
+}
+
+/* Writes the names of a sample's frames, leaf first, and its count; code without a name as its address. */
+static void frames_text(const struct profile *profile, uint32_t number, char *text, size_t bytes)
+{
+	const struct sample *sample = profile_sample(profile, number);
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+	size_t used = 0, i;
+
+	for (i = 0; i < sample->nr_frames; i++) {
+		const struct frame *frame = profile_frame(profile, frames[i]);
+
+		used += (size_t)(frame->function
+					 ? snprintf(text + used, bytes - used, "%s ",
+						    profile_string(profile, frame->function))
+					 : snprintf(text + used, bytes - used, "%" PRIx64 " ",
+						    frame->address));
+	}
+	(void)snprintf(text + used, bytes - used, "%" PRIu64 "/%u;", sample->count,
+		       sample->nr_kernel_frames);
+}
+
+static void check_wakers(const struct profile *profile, const char *expected)
+{
+	char text[4096] = "";
+	uint32_t i;
+
+	for (i = 0; i < profile_nr_samples(profile); i++)
+		if (profile_sample(profile, i)->count)
+			frames_text(profile, i, text + strlen(text), sizeof(text) - strlen(text));
+	CHECK_STR(text, expected);
+}
+
+static void give_stack(struct fixture *fixture, uint64_t id, uint32_t probe, uint64_t user,
+		       uint64_t kernel)
+{
+	struct made_record made = made_record(20 + id, PID_A, id, user, user ? 0x1500 : 0, 0);
+
+	made.record.probe = probe;
+	made.frames[made.record.nr_user] = kernel;
+	made.frames[made.record.nr_user + 1] = kernel + 0x100;
+	made.record.nr_kernel = 2;
+	CHECK_EQ(give_record(fixture, &made), 0);
+}
+
+/*
+ * A waker's stack is above that of the thread it wakes, reversed: leaf first, its name, its callers and its leaf. All
+ * time stays in one stack; the time in the queue has no waker.
+ */
+TEST(drain_adds_the_stacks_of_wakers)
+{
+	static const struct drain_own_frames own[2] = {{.addresses = {0x9000}, .nr = 1},
+						       {.addresses = {0x5000}, .nr = 1}};
+	const struct drain_waits waits = {.states = ~0U, .has_wakers = true, .own = own};
+	struct drain_options options = {.cgroup_root_fd = -1, .waits = &waits};
+	struct profile *next = profile_new();
+	const struct wire_wait end = {
+		.task = 7, .since_ns = 35, .id = 1, .waker = 2, .waited_ns = 70000, .epoch = 1};
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	options.files = fixture.files;
+	options.processes = fixture.processes;
+	options.profile = fixture.profile;
+	drain_free(fixture.drain);
+	fixture.drain = drain_new(&options);
+	CHECK(fixture.drain != NULL && next != NULL);
+	give_app(&fixture);
+	give_stack(&fixture, 1, WIRE_SLEEPING, 0x1001, 0x9000);
+	give_stack(&fixture, 2, WIRE_WAKER, 0x1002, 0x5000);
+	give_stack(&fixture, 3, WIRE_WAKER | WIRE_INTERRUPT, 0, 0x6000);
+	give_stack(&fixture, 4, WIRE_RUNNABLE, 0x1004, 0x7000);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 2},
+				 &(struct wire_count){.count = 5}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){1, 2},
+				 &(struct wire_count){.weight = 100, .queued_ns = 10}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){1, 3},
+				 &(struct wire_count){.weight = 200}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){1, 99},
+				 &(struct wire_count){.weight = 400}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){4, 0},
+				 &(struct wire_count){.weight = 800}),
+		 0);
+	/* A thread that was woken and has not run yet, and one that was not woken. */
+	CHECK_EQ(drain_add_waiting(fixture.drain, 7,
+				   &(struct wire_waiting){
+					   .since_ns = 35, .woken_ns = 36, .id = 1, .waker = 2}),
+		 0);
+	CHECK_EQ(drain_add_waiting(fixture.drain, 8,
+				   &(struct wire_waiting){.since_ns = 38, .id = 1}),
+		 0);
+	CHECK_EQ(close_epoch_here(&fixture, 0, 40), 0);
+	check_wakers(fixture.profile, "7000 70ff 4 4ff [runnable] 800/2;"
+				      "app 4ff 2 50ff -- 90ff 1 4ff [sleeping] 101/6;"
+				      "90ff 1 4ff [runnable] 14/1;"
+				      "[irq] 60ff 6000 -- 90ff 1 4ff [sleeping] 200/5;"
+				      "[unknown waker] -- 90ff 1 4ff [sleeping] 400/3;"
+				      "[not woken yet] -- 90ff 1 4ff [sleeping] 2/3;");
+	CHECK_EQ(drain_totals(fixture.drain)->counted, 5);
+	/* The stacks of waits that go on are in the next profile, too, with their wakers. */
+	CHECK_EQ(drain_change_profile(fixture.drain, next), 0);
+	CHECK_EQ(drain_add_wait(fixture.drain, &end), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 1, 80000), 0);
+	check_wakers(next, "app 4ff 2 50ff -- 90ff 1 4ff [sleeping] 69995/6;");
+	profile_free(fixture.profile);
+	fixture.profile = next;
+	fixture_close(&fixture);
+}
+
 TEST(drain_adds_counts_to_their_samples)
 {
 	struct fixture fixture;
@@ -425,9 +619,15 @@ TEST(drain_adds_counts_to_their_samples)
 	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
 	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost a race: counts, too */
 	CHECK_EQ(replay_here(&fixture, 20), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 100}), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 0}), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 1000}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 1},
+				 &(struct wire_count){.count = 100}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 2},
+				 &(struct wire_count){.count = 0}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 2},
+				 &(struct wire_count){.count = 1000}),
+		 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 2);
 	CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
@@ -445,8 +645,12 @@ TEST(drain_count_waits_for_its_record)
 	fixture_open(&fixture, 0, NULL);
 	give_app(&fixture);
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 10}), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 100}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 1},
+				 &(struct wire_count){.count = 10}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 2},
+				 &(struct wire_count){.count = 100}),
+		 0);
 	CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 1);
 	check_profile(fixture.profile, "app+1 11;");
@@ -457,7 +661,9 @@ TEST(drain_count_waits_for_its_record)
 	CHECK_EQ(give_sample_of(&fixture, 1, 36, 1, 0x1001), 0);
 	CHECK_EQ(replay_here(&fixture, 40), 0);
 	check_profile(fixture.profile, "app+1 1;app+2 1;app+3 1;");
-	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, &(struct wire_count){.count = 1000}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 1, &(struct wire_count_key){.id = 1},
+				 &(struct wire_count){.count = 1000}),
+		 0);
 	CHECK_EQ(close_epoch_here(&fixture, 1, 40), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
 	check_profile(fixture.profile, "app+1 1001;app+2 101;app+3 1;");
@@ -477,11 +683,13 @@ TEST(drain_count_waits_long)
 
 		fixture_open(&fixture, 0, NULL);
 		give_app(&fixture);
-		CHECK_EQ(drain_add_count(fixture.drain, 0, 7, &(struct wire_count){.count = 100}),
+		CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 7},
+					 &(struct wire_count){.count = 100}),
 			 0);
 		for (at = 0; at < 8; at++) {
 			CHECK_EQ(give_sample_of(&fixture, at, 20 + at, 1, 0x1001), 0);
-			CHECK_EQ(drain_add_count(fixture.drain, at, 1,
+			CHECK_EQ(drain_add_count(fixture.drain, at,
+						 &(struct wire_count_key){.id = 1},
 						 &(struct wire_count){.count = 10}),
 				 0);
 			if (at == epoch)
@@ -505,14 +713,20 @@ TEST(drain_keeps_records_of_the_next_epoch)
 	CHECK_EQ(give_sample_of(&fixture, 0, 29, 2, 0x1002), 0);
 	CHECK_EQ(give_sample_of(&fixture, 1, 30, 3, 0x1003), 0);
 	CHECK_EQ(give_event(&fixture, made_exec(33, PID_A)), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 5}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 2},
+				 &(struct wire_count){.count = 5}),
+		 0);
 	CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
 	check_profile(fixture.profile, "app+2 6;");
 	profile_reset_samples(fixture.profile);
 	CHECK_EQ(replay_here(&fixture, 30), 0);
 	check_profile(fixture.profile, "app+3 1;");
-	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, &(struct wire_count){.count = 50}), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 1, 3, &(struct wire_count){.count = 500}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 1, &(struct wire_count_key){.id = 1},
+				 &(struct wire_count){.count = 50}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 1, &(struct wire_count_key){.id = 3},
+				 &(struct wire_count){.count = 500}),
+		 0);
 	CHECK_EQ(close_epoch_here(&fixture, 1, 40), 0);
 	check_profile(fixture.profile, "app+1 51;app+3 501;");
 	fixture_close(&fixture);
@@ -533,7 +747,8 @@ TEST(drain_intervals_stand_alone)
 		for (i = first; i < 5; i++)
 			CHECK_EQ(give_sample_of(&fixture, epoch, time_ns + i, i, 0x1000 + i), 0);
 		for (i = first; i < 5; i++)
-			CHECK_EQ(drain_add_count(fixture.drain, epoch, i,
+			CHECK_EQ(drain_add_count(fixture.drain, epoch,
+						 &(struct wire_count_key){.id = i},
 						 &(struct wire_count){.count = i}),
 				 0);
 		CHECK_EQ(close_epoch_here(&fixture, epoch, time_ns + 9), 0);
@@ -560,8 +775,12 @@ TEST(drain_hides_other_threads)
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	memcpy(made.record.comm, "apple", 5);
 	CHECK_EQ(give_record(&fixture, &made), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 10}), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 3, &(struct wire_count){.count = 100}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 1},
+				 &(struct wire_count){.count = 10}),
+		 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 3},
+				 &(struct wire_count){.count = 100}),
+		 0);
 	CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
 	check_profile(fixture.profile, "app:app+1 11;");
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
@@ -582,7 +801,9 @@ TEST(drain_of_a_full_profile)
 	give_app(&fixture);
 	for (i = 0; i < 50; i++) {
 		CHECK_EQ(give_sample_of(&fixture, 0, 20 + i, i, 0x1000 + i), 0);
-		CHECK_EQ(drain_add_count(fixture.drain, 0, i, &(struct wire_count){.count = 2}), 0);
+		CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = i},
+					 &(struct wire_count){.count = 2}),
+			 0);
 	}
 	CHECK_EQ(close_epoch_here(&fixture, 0, 100), 0);
 	CHECK_EQ(profile_total(fixture.profile), 150);
@@ -677,7 +898,7 @@ TEST(drain_lays_later_mappings_over_maps)
 	char text[64];
 
 	fixture_open(&fixture, 0, NULL);
-	CHECK_EQ(process_table_ensure(fixture.processes, getpid()), 0);
+	CHECK_EQ(process_table_ensure(fixture.processes, getpid(), NULL, before), 1);
 	CHECK_EQ(look_here(fixture.files, fixture.processes), 0);
 	after = clock_now_ns();
 	CHECK_EQ(give_event(&fixture, made_map(before - NS_PER_SEC, getpid(), page, page + 0x1000,
@@ -710,6 +931,107 @@ TEST(drain_child_of_an_old_process)
 	fixture_close(&fixture);
 }
 
+/* --- events were missed: records say so --------------------------------------------------------- */
+
+static int give_sample_of_program(struct fixture *fixture, uint64_t time_ns, int32_t pid,
+				  struct program_id program, uint64_t leaf)
+{
+	struct made_record made = made_record(time_ns, pid, time_ns, leaf, 0, 0);
+
+	made.record.start_time_ns = program.start_time_ns;
+	made.record.exec_id = program.exec_id;
+	return give_record(fixture, &made);
+}
+
+/* Replays until nothing is waiting for maps, as polls do. */
+static void replay_all_here(struct fixture *fixture)
+{
+	uint64_t now = clock_now_ns() + 10;
+
+	CHECK_EQ(replay_here(fixture, now), 0);
+	CHECK_EQ(replay_here(fixture, now), 0);
+}
+
+/* This process ran /bin/app until its exec, which nobody reported. */
+TEST(drain_reads_maps_after_an_exec_that_was_missed)
+{
+	uint64_t now = clock_now_ns();
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_event(&fixture, made_exec(10, getpid())), 0);
+	CHECK_EQ(give_event(&fixture, made_map(11, getpid(), 0, 1ULL << 47, 0, "/bin/app")), 0);
+	CHECK_EQ(give_sample_of_program(&fixture, 20, getpid(), (struct program_id){5, 1}, 0x10),
+		 0);
+	replay_all_here(&fixture);
+	check_profile(fixture.profile, "app+10 1;");
+	profile_reset_samples(fixture.profile);
+	CHECK_EQ(give_sample_of_program(&fixture, now, getpid(), (struct program_id){5, 2},
+					own_address()),
+		 0);
+	replay_all_here(&fixture);
+	check_own_frame(&fixture);
+	fixture_close(&fixture);
+}
+
+/* The pid was used again, and neither the exit nor the fork was reported. */
+TEST(drain_reads_maps_of_a_process_whose_fork_was_missed)
+{
+	uint64_t now = clock_now_ns();
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_event(&fixture, made_exec(10, getpid())), 0);
+	CHECK_EQ(give_event(&fixture, made_map(11, getpid(), 0, 1ULL << 47, 0, "/bin/app")), 0);
+	CHECK_EQ(give_sample_of_program(&fixture, 20, getpid(), (struct program_id){5, 9}, 0x10),
+		 0);
+	CHECK_EQ(give_sample_of_program(&fixture, now, getpid(), (struct program_id){30, 1},
+					own_address()),
+		 0);
+	replay_all_here(&fixture);
+	CHECK_EQ(profile_nr_samples(fixture.profile), 2);
+	profile_reset_samples(fixture.profile);
+	CHECK_EQ(give_sample_of_program(&fixture, now + 1, getpid(), (struct program_id){30, 1},
+					own_address()),
+		 0);
+	/* Late: its program is gone. */
+	CHECK_EQ(give_sample_of_program(&fixture, now + 2, getpid(), (struct program_id){5, 9},
+					own_address()),
+		 0);
+	replay_all_here(&fixture);
+	CHECK_EQ(profile_nr_samples(fixture.profile), 2);
+	CHECK_EQ(profile_sample(fixture.profile, 1)->nr_frames, 1);
+	CHECK_STR(profile_module_name(fixture.profile,
+				      profile_frame(fixture.profile,
+						    profile_sample_frames(
+							    fixture.profile,
+							    profile_sample(fixture.profile, 1))[0])
+					      ->module),
+		  "[unknown]");
+	fixture_close(&fixture);
+}
+
+/*
+ * A sample between the report of an exec and the change of the exec id must not make the mappings of the new program
+ * belong to the old id: they are right, and a process that exits soon has no maps to be read.
+ */
+TEST(drain_keeps_mappings_that_follow_an_exec)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_event(&fixture, made_exec(10, PID_A)), 0);
+	CHECK_EQ(give_sample_of_program(&fixture, 11, PID_A, (struct program_id){5, 1}, 0x1010), 0);
+	CHECK_EQ(give_event(&fixture, made_map(12, PID_A, 0x1000, 0x3000, 0, "/bin/app")), 0);
+	CHECK_EQ(give_sample_of_program(&fixture, 13, PID_A, (struct program_id){5, 2}, 0x1020), 0);
+	CHECK_EQ(give_event(&fixture, made_exec(20, PID_A)), 0);
+	CHECK_EQ(give_event(&fixture, made_map(21, PID_A, 0x1000, 0x3000, 0, "/bin/other")), 0);
+	CHECK_EQ(give_sample_of_program(&fixture, 22, PID_A, (struct program_id){5, 3}, 0x1030), 0);
+	replay_all_here(&fixture);
+	check_profile(fixture.profile, "[unknown]+0 1;app+20 1;other+30 1;");
+	fixture_close(&fixture);
+}
+
 /* --- events were lost: the maps are correct -------------------------------------------------- */
 
 /* The mapping events after the exec were lost. */
@@ -720,7 +1042,7 @@ TEST(drain_reads_maps_when_an_exec_was_all_that_came)
 
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_event(&fixture, made_exec(now, getpid())), 0);
-	process_table_distrust(fixture.processes);
+	process_table_distrust(fixture.processes, clock_now_ns());
 	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
 	CHECK_EQ(replay_here(&fixture, now + 1), 0);
 	check_own_frame(&fixture);
@@ -736,7 +1058,7 @@ TEST(drain_reads_maps_when_a_fork_was_all_that_came)
 	fixture_open(&fixture, 0, NULL);
 	give_app(&fixture);
 	CHECK_EQ(give_event(&fixture, made_fork(now, PID_A, getpid())), 0);
-	process_table_distrust(fixture.processes);
+	process_table_distrust(fixture.processes, clock_now_ns());
 	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
 	CHECK_EQ(replay_here(&fixture, now + 1), 0);
 	check_own_frame(&fixture);
@@ -751,7 +1073,7 @@ TEST(drain_reads_maps_again_after_a_loss)
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_event(&fixture, made_exec(now, getpid())), 0);
 	CHECK_EQ(replay_here(&fixture, now), 0);
-	process_table_distrust(fixture.processes);
+	process_table_distrust(fixture.processes, clock_now_ns());
 	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
 	CHECK_EQ(replay_here(&fixture, now + 1), 0);
 	check_own_frame(&fixture);
@@ -783,11 +1105,13 @@ static int whole_run(struct fixture *fixture, const struct matcher *comm)
 	TRY(ensure_here(fixture));
 	TRY(replay_here(fixture, 70));
 	for (i = 0; i < 100; i++)
-		TRY(drain_add_count(fixture->drain, 0, i, &(struct wire_count){.count = i}));
+		TRY(drain_add_count(fixture->drain, 0, &(struct wire_count_key){.id = i},
+				    &(struct wire_count){.count = i}));
 	TRY(close_epoch_here(fixture, 0, now + 1));
 	profile_reset_samples(fixture->profile);
 	TRY(give_sample_of(fixture, 1, now + 2, 1, 0x1000));
-	TRY(drain_add_count(fixture->drain, 1, 1, &(struct wire_count){.count = 5}));
+	TRY(drain_add_count(fixture->drain, 1, &(struct wire_count_key){.id = 1},
+			    &(struct wire_count){.count = 5}));
 	return close_epoch_here(fixture, 1, now + 3);
 }
 
@@ -833,7 +1157,8 @@ TEST(drain_goes_on_after_a_failure)
 		for (i = 0; i < 100; i++)
 			CHECK_EQ(give_sample(&fixture, 20 + i, PID_A, i, 0x1000 + i), 0);
 		for (i = 0; i < 100; i++)
-			CHECK_EQ(drain_add_count(fixture.drain, 0, i,
+			CHECK_EQ(drain_add_count(fixture.drain, 0,
+						 &(struct wire_count_key){.id = i},
 						 &(struct wire_count){.count = 1}),
 				 0);
 		(void)test_fail_allocation(++nth);

@@ -60,6 +60,7 @@ struct model_process {
 	bool alive;
 	uint64_t leader_exit_ns; /* other threads run on for a while; 0: alive */
 	uint64_t identity;	 /* changes with each fork, exec and change of mappings */
+	struct program_id program;
 	struct page pages[NR_PAGES];
 };
 
@@ -109,6 +110,7 @@ static void model_exec(struct history *history, size_t number)
 
 	memset(process->pages, 0, sizeof(process->pages));
 	process->identity = ++history->identities;
+	process->program.exec_id++;
 	(void)happen(history, made_exec(history->now_ns, pid_of(number)));
 }
 
@@ -144,6 +146,7 @@ static void model_fork(struct history *history, size_t parent)
 	history->processes[child] = history->processes[parent];
 	history->processes[child].leader_exit_ns = 0;
 	history->processes[child].identity = ++history->identities;
+	history->processes[child].program.start_time_ns = history->now_ns;
 	(void)happen(history, made_fork(history->now_ns, pid_of(parent), pid_of(child)));
 }
 
@@ -197,6 +200,8 @@ static void model_sample(struct history *history, size_t number)
 	item->is_sample = true;
 	record->time_ns = history->now_ns;
 	record->pid = (uint32_t)pid_of(number);
+	record->start_time_ns = process->program.start_time_ns;
+	record->exec_id = process->program.exec_id;
 	record->tid = labels & LABEL_TID ? record->pid + (uint32_t)random_below(2) : 0;
 	memcpy(record->comm, comms[comm], strlen(comms[comm]));
 	record->user_end = WALK_UNWOUND;
@@ -298,6 +303,7 @@ static void make_history(struct history *history, size_t length)
 	history->labels = labels[random_below(ARRAY_SIZE(labels))];
 	history->has_comm = one_in(4);
 	history->processes[0].alive = true;
+	history->processes[0].program.start_time_ns = 1;
 	model_exec(history, 0);
 	while (history->nr < length) {
 		pass_time(history);
@@ -539,7 +545,7 @@ static void end_epoch(struct feeding *feeding, const struct counts *counts, uint
 	size_t position = 0;
 
 	while ((slot = u64_map_next(&counts[epoch].by_id, &position)))
-		CHECK_EQ(drain_add_count(drain, epoch, slot->key,
+		CHECK_EQ(drain_add_count(drain, epoch, &(struct wire_count_key){.id = slot->key},
 					 &(struct wire_count){.count = slot->value}),
 			 0);
 	CHECK_EQ(drain_close_epoch(drain, epoch, ended_ns), 0);

@@ -22,9 +22,9 @@ static void check_event(const char *text, uint32_t type, uint64_t config)
 {
 	struct event event = parse(text);
 
-	CHECK_EQ(event.type, type);
-	CHECK_EQ(event.config, config);
-	CHECK(!event.exclude_user && !event.exclude_kernel);
+	CHECK_EQ(event.attr.type, type);
+	CHECK_EQ(event.attr.config, config);
+	CHECK(!event.attr.exclude_user && !event.attr.exclude_kernel);
 }
 
 TEST(event_plain_names)
@@ -37,6 +37,8 @@ TEST(event_plain_names)
 	check_event("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	check_event("branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
 	check_event("branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES);
+	check_event("dummy", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	check_event("cgroup-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
 /* The config format is that of perf_event_open(2): cache | operation << 8 | result << 16. */
@@ -51,6 +53,13 @@ TEST(event_cache_names)
 	check_event("iTLB-loads", PERF_TYPE_HW_CACHE, 0x00004);
 	check_event("branch-loads", PERF_TYPE_HW_CACHE, 0x00005);
 	check_event("node-load-misses", PERF_TYPE_HW_CACHE, 0x10006);
+	/* perf's other spellings: a cache alone counts reads, words have any order. */
+	check_event("L1-dcache", PERF_TYPE_HW_CACHE, 0x00000);
+	check_event("l1-d-miss-store", PERF_TYPE_HW_CACHE, 0x10100);
+	check_event("Data-TLB-speculative-load-refs", PERF_TYPE_HW_CACHE, 0x00203);
+	check_event("LLC-misses", PERF_TYPE_HW_CACHE, 0x10002);
+	check_event("L2-write-access", PERF_TYPE_HW_CACHE, 0x00102);
+	check_event("bpu-miss", PERF_TYPE_HW_CACHE, 0x10005);
 }
 
 TEST(event_raw_numbers)
@@ -65,8 +74,8 @@ static void check_modifiers(const char *text, bool exclude_user, bool exclude_ke
 {
 	struct event event = parse(text);
 
-	CHECK_EQ(event.exclude_user, exclude_user);
-	CHECK_EQ(event.exclude_kernel, exclude_kernel);
+	CHECK_EQ(event.attr.exclude_user, exclude_user);
+	CHECK_EQ(event.attr.exclude_kernel, exclude_kernel);
 }
 
 TEST(event_modifiers)
@@ -97,7 +106,12 @@ TEST(event_refuses_and_says_what)
 		"cycles:u:",
 		"cycles:u:k",
 		":u",
-		"L1-dcache",
+		"L1-dcache-",
+		"L1-dcache-loads-stores",
+		"L1-dcache-misses-miss",
+		"L1-icache-stores",
+		"iTLB-store-misses",
+		"l1-D",
 		"-loads",
 		"LLC-",
 		"L1-dcache-loads ",
@@ -106,13 +120,13 @@ TEST(event_refuses_and_says_what)
 	size_t i;
 
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct event event = {.type = 77};
+		struct event event = {.attr.type = 77};
 		struct error error = {0};
 
 		CHECK_EQ(event_parse(wrong[i], &event, &error), -EINVAL);
 		CHECK_EQ(error.code, -EINVAL);
 		CHECK(strstr(error.text, wrong[i]) != NULL);
-		CHECK_EQ(event.type, 77);
+		CHECK_EQ(event.attr.type, 77);
 	}
 }
 
@@ -152,11 +166,11 @@ static void check_breakpoint(const char *text, uint64_t address, uint64_t bytes,
 {
 	struct event event = parse(text);
 
-	CHECK_EQ(event.type, PERF_TYPE_BREAKPOINT);
-	CHECK_EQ(event.config, 0);
-	CHECK_EQ(event.address, address);
-	CHECK_EQ(event.bytes, bytes);
-	CHECK_EQ(event.access, access);
+	CHECK_EQ(event.attr.type, PERF_TYPE_BREAKPOINT);
+	CHECK_EQ(event.attr.config, 0);
+	CHECK_EQ(event.attr.bp_addr, address);
+	CHECK_EQ(event.attr.bp_len, bytes);
+	CHECK_EQ(event.attr.bp_type, access);
 }
 
 /* The defaults are perf's. */
@@ -188,28 +202,37 @@ TEST(event_refuses_breakpoints)
 	size_t i;
 
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct event event = {.type = 77};
+		struct event event = {.attr.type = 77};
 		struct error error = {0};
 
 		if (event_parse(wrong[i], &event, &error) != -EINVAL)
 			fprintf(stderr, "  '%s'\n", wrong[i]);
 		CHECK_EQ(event_parse(wrong[i], &event, &error), -EINVAL);
 		CHECK(strstr(error.text, wrong[i]) || strstr(error.text, "modifier"));
-		CHECK_EQ(event.type, 77);
+		CHECK_EQ(event.attr.type, 77);
 	}
 }
 
 TEST(event_tracepoints)
 {
-	static const char *const are[] = {"sched:sched_switch",
-					  "syscalls:sys_enter_*",
-					  "t:x",
-					  "tracepoint:sched:sched_switch",
-					  "cycle:u",
-					  "a:b:c"};
-	static const char *const are_not[] = {
-		"",   "cycles", "cycles:u", "cycles:x", "r1c2:k", "cs:u",
-		":u", "sched:", "mem:0x10", "mem:main", "sched",  "L1-dcache-loads:u"};
+	static const char *const are[] = {"sched:sched_switch", "syscalls:sys_enter_*", "t:x",
+					  "tracepoint:sched:sched_switch", "a:b:c"};
+	static const char *const are_not[] = {"",
+					      "cycles",
+					      "cycles:u",
+					      "cycles:x",
+					      "r1c2:k",
+					      "cs:u",
+					      ":u",
+					      "sched:",
+					      "mem:0x10",
+					      "mem:main",
+					      "sched",
+					      "L1-dcache-loads:u",
+					      "mem-loads:P",
+					      "cycle:u",
+					      "cpu/config=1/:u",
+					      "{a:b,c:d}"};
 	char text[300];
 	size_t i;
 

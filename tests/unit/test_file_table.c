@@ -60,10 +60,22 @@ static int nr_open_fds(void)
 	return nr;
 }
 
+static int open_mapped(const struct file_id *id, const char *path, int32_t pid)
+{
+	struct found_file found;
+	int err = file_find_mapped(id, path, pid, 0x1000, 0x2000, &found), fd;
+
+	if (err < 0)
+		return err;
+	fd = file_open_handle(found.handle);
+	(void)close(found.handle);
+	return fd;
+}
+
 /* Opens the file by its path only: no process has it mapped. */
 static int open_by_path(const struct file_id *id, const char *path)
 {
-	return file_open_mapped(id, path, getpid(), 0x1000, 0x2000);
+	return open_mapped(id, path, getpid());
 }
 
 /* --- opening --------------------------------------------------------------------------------- */
@@ -92,8 +104,7 @@ TEST(file_open_by_path)
 	CHECK_EQ(open_by_path(&other, path), -ENOENT);
 	CHECK_EQ(open_by_path(&id, in_folder("nothing")), -ENOENT);
 	CHECK_EQ(open_by_path(&id, ""), -ENOENT);
-	fd = file_open_mapped(&id, in_folder("file"), NO_PID, 0,
-			      0); /* gone, but the path is valid */
+	fd = open_mapped(&id, in_folder("file"), NO_PID); /* gone, but the path is valid */
 	check_content(fd, "content");
 	(void)close(fd);
 	CHECK_EQ(unlink(in_folder("file")), 0);
@@ -483,7 +494,143 @@ TEST(file_table_opens_again)
 	CHECK_EQ(nr_open_fds(), before);
 }
 
-/* The path has another file by now, or none. */
+/* Adds a file of another container, and looks at it. */
+static uint32_t add_of_container(struct file_table *table, uint64_t container)
+{
+	struct file_looked looked = {.root = {1, container, container, 0}};
+	struct file_look look;
+	struct file_id id = {250, 7, container, 0};
+	int64_t number = file_table_add(table, &id, "/bin/program", NO_PID, 0, 0);
+
+	CHECK(number >= 0 && file_table_next_look(table, &look) && look.pid != 0);
+	looked.root_fd = open("/", O_PATH | O_CLOEXEC);
+	looked.found.handle = open("/", O_PATH | O_CLOEXEC);
+	file_table_looked(table, (uint32_t)number, &looked);
+	return (uint32_t)number;
+}
+
+/* Containers come and go: what they leave behind must not keep their mounts, nor use up the roots. */
+TEST(file_table_closes_what_no_process_has_mapped)
+{
+	struct file_table *table = file_table_new(4);
+	struct file_look look;
+	uint32_t i, number;
+	int nr_open;
+
+	number = add_of_container(table, 1);
+	nr_open = nr_open_fds();
+	for (i = 2; i <= 1000; i++) {
+		number = add_of_container(table, i);
+		CHECK_EQ(file_table_get(table, number)->state, FILE_OPEN);
+		CHECK(file_table_get(table, number)->root_fd >= 0);
+		CHECK_EQ(nr_open_fds(), nr_open + 2);
+		file_table_mark_used(table, 0);
+		file_table_sweep(table);
+		CHECK_EQ(file_table_get(table, number)->state, FILE_CLOSED);
+		CHECK_EQ(nr_open_fds(), nr_open);
+	}
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_OPEN);
+	CHECK(fcntl(file_table_get(table, 0)->root_fd, F_GETFD) >= 0);
+	/* Its root is not known any more, so it is looked at again only through a process. */
+	CHECK_EQ(file_table_get(table, number)->root_fd, -1);
+	CHECK(!file_table_reopen(table, number));
+	CHECK(!file_table_next_look(table, &look));
+	CHECK_EQ(add_of_container(table, 1000), number);
+	CHECK_EQ(file_table_get(table, number)->state, FILE_OPEN);
+	file_table_free(table);
+}
+
+/* Adds files of long paths, each with an inode of its own, and looks at none. Returns the last number. */
+static uint32_t add_new_ones(struct file_table *table, struct file_id *id, size_t nr)
+{
+	char path[501];
+	int64_t number = 0;
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	for (; nr; nr--) {
+		struct file_look look;
+
+		id->inode++;
+		number = file_table_add(table, id, path, NO_PID, 0, 0);
+		CHECK(number >= 0 && file_table_next_look(table, &look));
+	}
+	return (uint32_t)number;
+}
+
+/* A host on which new programs run all the time: neither numbers, paths nor memory are used up. */
+TEST(file_table_forgets_what_nobody_uses)
+{
+	struct file_table *table = file_table_new(4);
+	struct file_id id = {250, 1, 1, 0};
+	struct file_looked late = {.root_err = -ENOENT, .root_fd = -1};
+	uint32_t first, last, nr_open;
+	size_t i;
+
+	first = add_new_ones(table, &id, 1);
+	file_table_mark_sampled(table, first);
+	CHECK(!file_table_is_crowded(table));
+	for (i = 0; i < 40; i++) {
+		last = add_new_ones(table, &id, FILE_UNUSED_MAX);
+		CHECK(file_table_is_crowded(table));
+		CHECK(file_table_nr(table) <= 2 * FILE_UNUSED_MAX + 1);
+		file_table_mark_used(table, first);
+		file_table_sweep(table);
+		CHECK(!file_table_is_crowded(table));
+		CHECK_EQ(file_table_nr(table), FILE_UNUSED_MAX + 1);
+		CHECK_EQ(last, (i + 1) * FILE_UNUSED_MAX); /* no number is given out again */
+		CHECK_EQ(file_table_get(table, last)->state, FILE_ASKED);
+	}
+	CHECK_EQ(file_table_nr_refused(table), 0);
+	CHECK_EQ(file_table_nr_cut(table), 0);
+	CHECK_EQ(file_table_get(table, first)->state, FILE_ASKED);
+	CHECK_EQ(file_table_get(table, first + 1)->state, FILE_FORGOTTEN);
+	CHECK_EQ(file_table_get(table, first + 1)->handle, -1);
+	CHECK(!file_table_reopen(table, first + 1));
+	CHECK_EQ(file_table_nr_seen(table), 40 * FILE_UNUSED_MAX + 1);
+	/* An answer that comes late is for nobody. */
+	nr_open = (uint32_t)nr_open_fds();
+	late.found.handle = open("/", O_PATH | O_CLOEXEC);
+	file_table_looked(table, first + 1, &late);
+	CHECK_EQ(nr_open_fds(), nr_open);
+	/* Files with samples stay counted. */
+	file_table_looked(
+		table, first,
+		&(struct file_looked){.err = -ENOENT, .root_err = -ENOENT, .root_fd = -1});
+	CHECK_EQ(file_table_nr_sampled(table, FILE_GONE), 1);
+	(void)add_new_ones(table, &id, FILE_UNUSED_MAX);
+	file_table_sweep(table);
+	(void)add_new_ones(table, &id, FILE_UNUSED_MAX);
+	file_table_sweep(table);
+	CHECK_EQ(file_table_get(table, first)->state, FILE_FORGOTTEN);
+	CHECK_EQ(file_table_nr_sampled(table, FILE_GONE), 1);
+	file_table_free(table);
+}
+
+/* The inode of a file was used by others before and after it. */
+TEST(file_table_forgets_one_content_of_an_inode)
+{
+	struct file_table *table = file_table_new(4);
+	struct file_id id = {250, 8, 1, 0};
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(add(table, 1, i + 1, "/gone"), i);
+	for (i = 0; i < 2; i++) {
+		file_table_mark_used(table, 0);
+		file_table_mark_used(table, 2);
+		file_table_sweep(table); /* the other one is the first without users */
+		if (!i)
+			(void)add_new_ones(table, &id, FILE_UNUSED_MAX);
+	}
+	CHECK_EQ(file_table_get(table, 1)->state, FILE_FORGOTTEN);
+	CHECK_EQ(add(table, 1, 1, "/gone"), 0);
+	CHECK_EQ(add(table, 1, 3, "/gone"), 2);
+	CHECK_EQ(add(table, 1, 2, "/gone"), FILE_UNUSED_MAX + 3);
+	CHECK_EQ(add(table, 1, 0, "/gone"), FILE_UNUSED_MAX + 3); /* the newest */
+	file_table_free(table);
+}
+
 TEST(file_table_opens_only_the_same_again)
 {
 	struct file_table *table;

@@ -5,8 +5,14 @@
 #include "probe/find/find.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "probe/find/user_file.h"
+#include "proc/mappings.h"
 #include "unit/find_fixture.h"
 #include "unit/folder.h"
 #include "unit/test.h"
@@ -72,6 +78,47 @@ TEST(find_functions_by_name)
 	found.options.is_regex = true;
 	found_find(&found, pattern("mai[n]"), NULL, NULL);
 	CHECK_STR(found_names(&found), "main");
+	probe_list_clear(&found.list);
+	leave_folder();
+}
+
+/* Returns how many mappings of a file our children have. */
+static size_t mappings_of_children(const struct stat *st)
+{
+	char path[64], line[64];
+	cleanup_file FILE *children = NULL;
+	struct maps_entry entry;
+	struct maps maps;
+	size_t nr = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	children = fopen(path, "re");
+	if (!children)
+		SKIP("needs CONFIG_PROC_CHILDREN");
+	while (fscanf(children, "%63s", line) == 1) {
+		CHECK_EQ(maps_open(&maps, (int32_t)strtol(line, NULL, 10)), 0);
+		while (maps_next(&maps, &entry))
+			nr += entry.id.inode == st->st_ino;
+		maps_close(&maps);
+	}
+	return nr;
+}
+
+/* The kernel checks only instructions in files that somebody has mapped. */
+TEST(find_functions_maps_their_code)
+{
+	struct found found = {0};
+	struct stat st;
+
+	if (geteuid() != 0)
+		SKIP("needs root, to read the mappings of a parser");
+	make_program();
+	CHECK_EQ(stat(in_folder("prog"), &st), 0);
+	found_find(&found, pattern("none"), NULL, NULL);
+	CHECK_EQ(mappings_of_children(&st), 0);
+	found_find(&found, pattern("main"), NULL, NULL);
+	CHECK_EQ(mappings_of_children(&st), 1);
+	CHECK(fcntl(found.list.files[0].handle, F_GETFL) & O_PATH);
 	probe_list_clear(&found.list);
 	leave_folder();
 }

@@ -303,6 +303,15 @@ TEST(a_nop_that_becomes_a_call)
 	CHECK(!uprobe_code_becomes_call(EM_AARCH64, nopl, sizeof(nopl)));
 }
 
+TEST(code_that_may_be_rejected)
+{
+	CHECK(uprobe_code_is_doubtful(EM_X86_64, (const uint8_t *)"\xc5\xf8\x77",
+				      3));					/* vzeroupper */
+	CHECK(!uprobe_code_is_doubtful(EM_X86_64, (const uint8_t *)"\x55", 1)); /* push */
+	CHECK(!uprobe_code_is_doubtful(EM_X86_64, (const uint8_t *)"", 0));
+	CHECK(!uprobe_code_is_doubtful(EM_AARCH64, (const uint8_t *)"\xf4\x4f\xbe\xa9", 4));
+}
+
 TEST(code_that_is_cut_off)
 {
 	static const uint8_t nopl[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};

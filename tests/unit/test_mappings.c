@@ -94,6 +94,37 @@ TEST(mappings_later_one_wins)
 	mappings_unref(mappings);
 }
 
+/* A JIT compiler protects its memory page by page, and again and again. */
+TEST(mappings_of_the_same_code_become_one)
+{
+	struct mappings *mappings = mappings_new(), *shared;
+	struct mapping mapping = {.kind = MAPPING_ANON};
+	uint64_t i;
+
+	for (i = 0; i < 3000; i++) {
+		mapping.start = i * 7 % 1000;
+		mapping.end = mapping.start + 1;
+		CHECK_EQ(mappings_add(&mappings, &mapping), 0);
+	}
+	CHECK_EQ(mappings_nr(mappings), 1);
+	CHECK_EQ(mappings_get(mappings, 0)->end, 1000);
+	shared = mappings_ref(mappings);
+	CHECK_EQ(mappings_add(&mappings, &mapping), 0);
+	CHECK(mappings == shared); /* no copy: nothing has changed */
+	mapping = (struct mapping){.start = 400, .end = 500, .kind = MAPPING_FILE, .file = 1};
+	CHECK_EQ(mappings_add(&mappings, &mapping), 0);
+	CHECK(mappings != shared && mappings_nr(mappings) == 3);
+	mapping = (struct mapping){
+		.start = 500, .end = 600, .offset = 100, .kind = MAPPING_FILE, .file = 1};
+	CHECK_EQ(mappings_add(&mappings, &mapping), 0); /* the next bytes of the file */
+	CHECK(mappings_nr(mappings) == 3 && mappings_get(mappings, 1)->end == 600);
+	mapping = (struct mapping){.start = 600, .end = 700, .kind = MAPPING_FILE, .file = 1};
+	CHECK_EQ(mappings_add(&mappings, &mapping), 0); /* others */
+	CHECK_EQ(mappings_nr(mappings), 4);
+	mappings_unref(shared);
+	mappings_unref(mappings);
+}
+
 TEST(mappings_shared_until_changed)
 {
 	struct mappings *parent = mappings_new(), *child;
@@ -475,6 +506,18 @@ static void end_user(pid_t pid)
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
+static int64_t find_users(const uint64_t *inodes, size_t nr_inodes, const uint32_t *pids,
+			  size_t nr_pids, uint64_t limit_ns)
+{
+	const struct file_users question = {.inodes = inodes,
+					    .nr_inodes = nr_inodes,
+					    .pids = pids,
+					    .nr_pids = nr_pids,
+					    .limit_ns = limit_ns};
+
+	return file_users_find(&question);
+}
+
 TEST(file_users_others_are_found)
 {
 	uint64_t inodes[2] = {0};
@@ -485,12 +528,12 @@ TEST(file_users_others_are_found)
 	enter_folder();
 	inodes[0] = make_code(in_folder("a"), &fds[0]);
 	inodes[1] = make_code(in_folder("b"), &fds[1]);
-	CHECK_EQ(file_users_find(inodes, 2, NULL, 0, LIMIT_NS), -ENOENT);
+	CHECK_EQ(find_users(inodes, 2, NULL, 0, LIMIT_NS), -ENOENT);
 	user = start_user(fds[1], PROT_READ | PROT_EXEC);
-	CHECK_EQ(file_users_find(inodes, 2, NULL, 0, LIMIT_NS), 1);
-	CHECK_EQ(file_users_find(inodes, 1, NULL, 0, LIMIT_NS), -ENOENT);
+	CHECK_EQ(find_users(inodes, 2, NULL, 0, LIMIT_NS), 1);
+	CHECK_EQ(find_users(inodes, 1, NULL, 0, LIMIT_NS), -ENOENT);
 	pids[1] = (uint32_t)user;
-	CHECK_EQ(file_users_find(inodes, 2, pids, 2, LIMIT_NS), -ENOENT);
+	CHECK_EQ(find_users(inodes, 2, pids, 2, LIMIT_NS), -ENOENT);
 	end_user(user);
 	leave_folder();
 }
@@ -503,7 +546,7 @@ TEST(file_users_we_are_none)
 	enter_folder();
 	inode = make_code(in_folder("a"), &fd);
 	CHECK(mmap(NULL, 4, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED);
-	CHECK_EQ(file_users_find(&inode, 1, NULL, 0, LIMIT_NS), -ENOENT);
+	CHECK_EQ(find_users(&inode, 1, NULL, 0, LIMIT_NS), -ENOENT);
 	leave_folder();
 }
 
@@ -517,7 +560,7 @@ TEST(file_users_readers_are_none)
 	enter_folder();
 	inode = make_code(in_folder("a"), &fd);
 	reader = start_user(fd, PROT_READ);
-	CHECK_EQ(file_users_find(&inode, 1, NULL, 0, LIMIT_NS), -ENOENT);
+	CHECK_EQ(find_users(&inode, 1, NULL, 0, LIMIT_NS), -ENOENT);
 	end_user(reader);
 	leave_folder();
 }
@@ -527,6 +570,21 @@ TEST(file_users_keep_to_their_time)
 	uint64_t inode = UINT64_MAX;
 	pid_t user = start_user(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), PROT_READ);
 
-	CHECK_EQ(file_users_find(&inode, 1, NULL, 0, 0), -ETIMEDOUT);
+	CHECK_EQ(find_users(&inode, 1, NULL, 0, 0), -ETIMEDOUT);
 	end_user(user);
+}
+
+static void note_process(void *context, int32_t pid)
+{
+	*(bool *)context |= pid == getpid();
+}
+
+/* Without files, only the locks of all processes are looked at. */
+TEST(file_users_of_no_file)
+{
+	bool has_met_us = false;
+	const struct file_users question = {.begins = note_process, .context = &has_met_us};
+
+	CHECK_EQ(file_users_find(&question), -ENOENT);
+	CHECK(has_met_us);
 }

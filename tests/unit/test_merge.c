@@ -148,6 +148,39 @@ TEST(labels_and_slices_come_along)
 	profile_free(other);
 }
 
+/* One function of the kernel's at an address, in one interval. */
+static uint32_t add_kernel_part(struct profile *into, const char *name)
+{
+	struct profile *part = profile_new();
+	int64_t number =
+		profile_add_frame(part, FRAME_KERNEL, MODULE_NR_KERNEL, 0xffffffffc0001000);
+	uint32_t frame = (uint32_t)number;
+
+	CHECK(number >= 0 && (!name || profile_set_function(part, frame, name) == 0));
+	CHECK(profile_add_sample(part, &(struct sample_labels){0}, &frame, 1, 1, 1) >= 0);
+	profile_reset_samples(into);
+	CHECK_EQ(profile_merge_part(into, part), 0);
+	profile_free(part);
+	return profile_sample_frames(into, profile_sample(into, 0))[0];
+}
+
+/* The address is another program's in the third interval. */
+TEST(parts_keep_the_names_of_kernel_code)
+{
+	struct profile *into = profile_new();
+	const uint32_t first = add_kernel_part(into, "bpf_prog_1");
+	uint32_t third;
+
+	CHECK_EQ(add_kernel_part(into, NULL), first); /* known to be the kernel's own */
+	CHECK_EQ(add_kernel_part(into, "bpf_prog_1"), first);
+	third = add_kernel_part(into, "bpf_prog_3");
+	CHECK(third != first);
+	CHECK_STR(profile_string(into, profile_frame(into, first)->function), "bpf_prog_1");
+	CHECK_STR(profile_string(into, profile_frame(into, third)->function), "bpf_prog_3");
+	CHECK_EQ(add_kernel_part(into, "bpf_prog_3"), third);
+	profile_free(into);
+}
+
 TEST(totals_that_no_file_can_hold_are_refused)
 {
 	struct profile *into = make_profile("a;main 9223372036854775807\n");

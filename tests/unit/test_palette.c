@@ -46,6 +46,14 @@ static bool is_blue(struct color color)
 	return color.blue > color.green && color.blue > color.red;
 }
 
+TEST(palette_shows_the_states_of_threads)
+{
+	CHECK(is_red(color_of("kind", "[running]", WORD_USER)));
+	CHECK(is_yellow(color_of("kind", "[runnable]", WORD_USER)));
+	CHECK(is_blue(color_of("kind", "[sleeping]", WORD_USER)));
+	CHECK(!is_blue(color_of("kind", "[unknown]", WORD_USER)));
+}
+
 TEST(palettes_have_the_names_that_people_know)
 {
 	const char *names[] = {"hot",  "mem",  "io",	 "wakeup", "chain",
@@ -131,8 +139,15 @@ static double contrast_to_black(struct color color)
 
 TEST(black_text_can_be_read)
 {
-	size_t kind, i;
+	static const char *const states[] = {"[running]", "[runnable]", "[sleeping]",
+					     "[blocked]", "[idle]",	"[stopped]"};
+	size_t kind, i, k;
 
+	for (k = 0; k < sizeof(states) / sizeof(*states); k++)
+		for (i = 0; i < 1000; i++)
+			CHECK(contrast_to_black(palette_color(palette_of_kinds(), states[k],
+							      WORD_USER, variate_by_number(i))) >=
+			      4.5);
 	for (kind = 0; kind < NR_WORD_KINDS; kind++)
 		for (i = 0; i < 1000; i++)
 			CHECK(contrast_to_black(palette_color(palette_of_kinds(), "f",

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "unit/test.h"
@@ -17,6 +18,16 @@ static int open_null(void)
 
 	CHECK(fd >= 0);
 	return fd;
+}
+
+static int64_t add_file(struct probe_list *list, int fd, const char *path)
+{
+	struct stat st;
+
+	CHECK_EQ(fstat(fd, &st), 0);
+	return probe_list_add_file(
+		list, &(struct probe_file){
+			      .handle = fd, .path = path, .device = st.st_dev, .inode = st.st_ino});
 }
 
 TEST(probe_list_copies_texts)
@@ -78,15 +89,14 @@ TEST(probe_list_files_once)
 	probe_list_init(&list);
 	fd = open_null();
 	again = open_null();
-	CHECK_EQ(probe_list_add_file(&list, fd, "/null"), 0);
-	CHECK_EQ(probe_list_add_file(&list, open("/dev/zero", O_RDONLY), "/zero"), 1);
-	CHECK_EQ(probe_list_add_file(&list, again, "/other name"), 0);
+	CHECK_EQ(add_file(&list, fd, "/null"), 0);
+	CHECK_EQ(add_file(&list, open("/dev/zero", O_RDONLY), "/zero"), 1);
+	CHECK_EQ(add_file(&list, again, "/other name"), 0);
 	CHECK_EQ(list.nr_files, 2);
-	CHECK_EQ(list.files[0].fd, fd);
+	CHECK_EQ(list.files[0].handle, fd);
 	CHECK_STR(list.files[0].path, "/null");
 	CHECK(list.files[0].inode != list.files[1].inode);
 	CHECK_EQ(fcntl(again, F_GETFD), -1);
-	CHECK_EQ(probe_list_add_file(&list, -1, "/none"), -EBADF);
 	probe_list_clear(&list);
 	CHECK_EQ(fcntl(fd, F_GETFD), -1);
 }
@@ -96,8 +106,8 @@ static bool fill(struct probe_list *list)
 {
 	const struct probe probe = {.name = "a", .symbol = "s", .detail = "d", .arguments = "r"};
 
-	return probe_list_add_file(list, open_null(), "/null") >= 0 &&
-	       probe_list_add(list, &probe) >= 0 && probe_list_refuse(list, "b", "because") == 0;
+	return add_file(list, open_null(), "/null") >= 0 && probe_list_add(list, &probe) >= 0 &&
+	       probe_list_refuse(list, "b", "because") == 0;
 }
 
 TEST(probe_list_without_memory)

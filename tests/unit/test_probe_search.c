@@ -4,10 +4,11 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "unit/find_fixture.h"
 #include "unit/test.h"
 
 /* A file that no process runs. */
-static struct probe_file own = {.fd = -1, .path = "/nobody/has/this", .inode = UINT64_MAX};
+static struct probe_file own = {.handle = -1, .path = "/nobody/has/this", .inode = UINT64_MAX};
 static struct probe user = {.kind = PROBE_USER, .name = "main"};
 
 static const struct probe_list of_user = {
@@ -19,9 +20,11 @@ static struct probe_reach find(const struct probe_list *list, bool has_pid_filte
 			       const struct wanted_tasks *tasks, enum probe_follow follow)
 {
 	struct probe_features features = {.has[PROBE_FEATURE_UPROBE_PID] = has_pid_filter};
+	struct error error = {0};
 	struct probe_reach reach;
 
-	probe_reach_find(&reach, list, &features, tasks, follow);
+	CHECK_EQ(probe_reach_find(&reach, found_worker(), list, &features, tasks, follow, &error),
+		 0);
 	return reach;
 }
 
@@ -65,7 +68,7 @@ TEST(probe_reach_of_a_file_that_others_run)
 {
 	const struct wanted_tasks family = {
 		.pids = pids, .nr_pids = 1, .follow = true, .cgroup_fd = -1};
-	struct probe_file shared = {.fd = -1, .path = "/proc/self/exe"};
+	struct probe_file shared = {.handle = -1, .path = "/proc/self/exe"};
 	struct probe_list list = of_user;
 	struct probe_reach reach;
 	struct stat st;

@@ -100,6 +100,8 @@ TEST(probes_answer_beyond_limits)
 		offsetof(struct probes_place, arguments),
 		offsetof(struct probes_place, is_entry),
 		offsetof(struct probes_place, is_ifunc),
+		offsetof(struct probes_place, is_stepped),
+		offsetof(struct probes_place, is_doubtful),
 	};
 	static const size_t in_refusal[] = {
 		offsetof(struct probes_refusal, why),

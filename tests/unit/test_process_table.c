@@ -60,7 +60,7 @@ static void deliver_map(struct process_table *table, uint64_t time_ns, int32_t p
 
 static bool has(struct process_table *table, int32_t pid, uint64_t time_ns, uint64_t address)
 {
-	return mappings_find(process_table_mappings(table, pid, time_ns), address) != NULL;
+	return mappings_find(process_table_mappings(table, pid, NULL, time_ns), address) != NULL;
 }
 
 struct tables {
@@ -85,7 +85,7 @@ static void close_tables(struct tables *tables)
 /* Reads the maps of a process if it is unknown, and looks at its files. */
 static int ensure_here(struct tables *tables, int32_t pid)
 {
-	int err = process_table_ensure(tables->table, pid);
+	int err = process_table_ensure(tables->table, pid, NULL, clock_now_ns());
 
 	return err < 0 ? err : look_here(tables->files, tables->table);
 }
@@ -108,8 +108,8 @@ TEST(process_table_forgets_the_dead_after_a_while)
 	CHECK_EQ(process_table_nr(table), 2);
 	process_table_purge(table, NS_PER_SEC * 4);
 	CHECK_EQ(process_table_nr(table), 1);
-	CHECK(process_table_mappings(table, PID_A, 0) == NULL);
-	CHECK(process_table_mappings(table, PID_B, 0) != NULL);
+	CHECK(process_table_mappings(table, PID_A, NULL, 0) == NULL);
+	CHECK(process_table_mappings(table, PID_B, NULL, 0) != NULL);
 	process_table_free(NULL);
 	close_tables(&tables);
 }
@@ -128,7 +128,7 @@ TEST(process_table_forgets_each_of_many)
 	process_table_purge(table, 100 * NS_PER_SEC);
 	CHECK_EQ(process_table_nr(table), 1667);
 	for (i = 0; i < 5000; i++)
-		CHECK_EQ(process_table_mappings(table, PID_A + i, 0) != NULL, i % 3 == 0);
+		CHECK_EQ(process_table_mappings(table, PID_A + i, NULL, 0) != NULL, i % 3 == 0);
 	close_tables(&tables);
 }
 
@@ -208,14 +208,14 @@ TEST(process_table_reads_maps_once)
 	void *memory;
 
 	CHECK_EQ(ensure_here(&tables, getpid()), 0);
-	mappings = process_table_mappings(table, getpid(), clock_now_ns());
+	mappings = process_table_mappings(table, getpid(), NULL, clock_now_ns());
 	CHECK_EQ(mappings_find(mappings, here)->kind, MAPPING_FILE);
 	CHECK(file_table_nr(tables.files) > 0);
 	memory = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(memory != MAP_FAILED);
 	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	CHECK(!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)); /* only an event adds it */
-	process_table_distrust(table);					 /* events may be lost */
+	process_table_distrust(table, clock_now_ns());			 /* events may be lost */
 	/* Maps that were slow to read, as under valgrind, are not read again for a while. */
 	while (!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)) {
 		CHECK_EQ(ensure_here(&tables, getpid()), 0);
@@ -234,7 +234,7 @@ TEST(process_table_meets_those_that_are_not_there)
 	CHECK_EQ(ensure_here(&tables, -1), 0);
 	CHECK(!has(table, PID_A, 1, PAGE));
 	CHECK(!has(table, 0, 1, PAGE));
-	CHECK(process_table_mappings(table, PID_B, 1) == NULL);
+	CHECK(process_table_mappings(table, PID_B, NULL, 1) == NULL);
 	CHECK_EQ(process_table_nr(table), 1);
 	close_tables(&tables);
 }
@@ -312,6 +312,111 @@ TEST(process_table_drops_maps_of_an_earlier_process)
 	close_tables(&tables);
 }
 
+/* --- events that were lost ---------------------------------------------------------------------- */
+
+/* Exits that nobody reported must not leave processes behind. */
+TEST(process_table_forgets_the_dead_of_a_loss)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	uint64_t now = clock_now_ns();
+	int32_t i;
+
+	for (i = 0; i < 10000; i++)
+		deliver_exec(table, now, PID_A + i);
+	deliver_exec(table, now, getpid());
+	process_table_distrust(table, clock_now_ns());
+	for (i = 0; i < 10; i++)
+		process_table_purge(table, now + (uint64_t)i * 5 * NS_PER_SEC);
+	CHECK_EQ(process_table_nr(table), 1);
+	close_tables(&tables);
+}
+
+/* Takes all wanted snapshots, which find nothing. */
+static size_t look_at_none(struct process_table *table)
+{
+	struct maps_looked looked = {.began_ns = clock_now_ns()};
+	int32_t pid;
+	size_t nr;
+
+	looked.ended_ns = looked.began_ns;
+	for (nr = 0; process_table_next_look(table, &pid); nr++)
+		CHECK_EQ(process_table_looked(table, pid, &looked), 0);
+	return nr;
+}
+
+/* Reading the maps of all processes after each loss would cause the next one. Old mappings are used meanwhile. */
+TEST(process_table_reads_few_maps_again_at_a_time)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	uint64_t began_ns = clock_now_ns();
+	size_t nr = 0, round;
+	int32_t i;
+
+	for (i = 0; i < 2000; i++)
+		deliver_exec(table, began_ns, PID_A + i);
+	deliver_map(table, began_ns, PID_A + 1999, PAGE);
+	for (round = 0; round < 10; round++) {
+		process_table_distrust(table, clock_now_ns());
+		for (i = 0; i < 2000; i++)
+			CHECK(process_table_ensure(table, PID_A + i, NULL, clock_now_ns()) >= 0);
+		nr += look_at_none(table);
+	}
+	CHECK(nr >= 500);
+	CHECK(nr <= 501 + (clock_now_ns() - began_ns) / (NS_PER_SEC / 500));
+	CHECK_EQ(process_table_nr_postponed(table), 10 * 2000 - nr);
+	CHECK(has(table, PID_A + 1999, clock_now_ns(), PAGE));
+	/* Processes that are not known do not wait. */
+	CHECK_EQ(process_table_ensure(table, PID_A + 2000, NULL, clock_now_ns()), 1);
+	close_tables(&tables);
+}
+
+/* Only what happened before the report of a loss is doubtful. */
+TEST(process_table_trusts_events_after_a_loss)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+
+	deliver_exec(table, 10, PID_A);
+	deliver_exec(table, 30, PID_B);
+	process_table_distrust(table, 20);
+	process_table_distrust(table, 15);
+	CHECK_EQ(process_table_ensure(table, PID_B, NULL, 40), 0);
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 40), 1);
+	close_tables(&tables);
+}
+
+TEST(process_table_marks_mapped_files)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event event = event_of(PROCESS_MAP, 12, PID_A);
+	uint64_t inode;
+
+	deliver_exec(table, 10, PID_A);
+	for (inode = 1; inode <= 3; inode++) {
+		event.file_id = (struct file_id){250, 1, inode, 0};
+		event.mapping = (struct mapping){.start = inode * PAGE, .end = (inode + 1) * PAGE};
+		CHECK_EQ(process_table_arrive(table, &event, "/gone"), 0);
+		if (inode != 2)
+			CHECK_EQ(process_table_replay(table, &event), 0);
+	}
+	/* Many others come and go. */
+	for (; inode <= 2 * FILE_UNUSED_MAX; inode++) {
+		event.file_id = (struct file_id){250, 1, inode, 0};
+		CHECK_EQ(process_table_arrive(table, &event, "/gone"), 0);
+		if (inode % FILE_UNUSED_MAX)
+			continue;
+		process_table_mark_files(table);
+		file_table_sweep(tables.files);
+	}
+	for (inode = 1; inode <= 3; inode++)
+		CHECK_EQ(file_table_get(tables.files, (uint32_t)inode - 1)->state == FILE_FORGOTTEN,
+			 inode == 2);
+	close_tables(&tables);
+}
+
 /* --- waiting for a look ------------------------------------------------------------------------ */
 
 TEST(process_table_awaits_a_snapshot)
@@ -326,11 +431,11 @@ TEST(process_table_awaits_a_snapshot)
 	int32_t pid = 0;
 
 	fork.parent = PID_A;
-	CHECK(!process_table_awaits(table, PID_A));
-	CHECK_EQ(process_table_ensure(table, PID_A), 0);
-	CHECK_EQ(process_table_ensure(table, PID_A), 0); /* wanted once */
-	CHECK(process_table_awaits(table, PID_A));
-	CHECK(!process_table_awaits(table, PID_B));
+	CHECK(!process_table_awaits(table, PID_A, NULL, 20));
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 5), 1);
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 5), 0); /* wanted once */
+	CHECK(process_table_awaits(table, PID_A, NULL, 20));
+	CHECK(!process_table_awaits(table, PID_B, NULL, 20));
 	CHECK(process_table_awaits_for(table, &fork));
 	CHECK(process_table_awaits_for(table, &exec));
 	CHECK(!process_table_awaits_for(table, &exit));
@@ -339,10 +444,10 @@ TEST(process_table_awaits_a_snapshot)
 	CHECK(!process_table_next_look(table, &pid));
 	CHECK_EQ(process_table_add_mapping(table, PID_A, &entry, false), 0);
 	CHECK_EQ(process_table_add_mapping(table, PID_B, &entry, false), 0); /* is ignored */
-	CHECK(process_table_awaits(table, PID_A));
+	CHECK(process_table_awaits(table, PID_A, NULL, 20));
 	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
 	CHECK_EQ(process_table_looked(table, PID_B, &looked), 0);
-	CHECK(!process_table_awaits(table, PID_A));
+	CHECK(!process_table_awaits(table, PID_A, NULL, 20));
 	CHECK(!process_table_awaits_for(table, &fork));
 	CHECK(has(table, PID_A, 30, PAGE));
 	CHECK_EQ(process_table_nr(table), 1);
@@ -358,7 +463,7 @@ TEST(process_table_exec_before_a_snapshot_arrives)
 	struct maps_looked looked = {.began_ns = 10, .ended_ns = 11};
 	struct maps_entry entry = {.start = PAGE, .end = 2 * PAGE, .path = ""};
 
-	CHECK_EQ(process_table_ensure(table, PID_A), 0);
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 5), 1);
 	CHECK_EQ(arrive(table, &exec), 0);
 	CHECK_EQ(process_table_add_mapping(table, PID_A, &entry, false), 0);
 	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
@@ -377,7 +482,7 @@ TEST(process_table_late_snapshot)
 	struct process_table *table = open_tables(&tables);
 	struct maps_looked looked = {.err = -ETIME, .began_ns = 10, .ended_ns = 30};
 
-	CHECK_EQ(process_table_ensure(table, PID_A), 0);
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 5), 1);
 	deliver_exec(table, 20, PID_A);
 	deliver_map(table, 21, PID_A, PAGE);
 	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
@@ -400,8 +505,9 @@ static enum mapping_kind kind_of(int fd, size_t max_open)
 	CHECK(memory != MAP_FAILED);
 	tables.table = process_table_new(tables.files);
 	CHECK_EQ(ensure_here(&tables, getpid()), 0);
-	mapping = mappings_find(process_table_mappings(tables.table, getpid(), clock_now_ns()),
-				(uint64_t)(uintptr_t)memory);
+	mapping =
+		mappings_find(process_table_mappings(tables.table, getpid(), NULL, clock_now_ns()),
+			      (uint64_t)(uintptr_t)memory);
 	CHECK(mapping != NULL);
 	kind = mapping->kind;
 	CHECK_EQ(munmap(memory, PAGE), 0);
@@ -481,7 +587,7 @@ TEST(process_table_takes_closed_memfds_for_memory)
 	deliver_exec(tables.table, 9, PID_A);
 	CHECK_EQ(process_table_arrive(tables.table, &event, "/memfd:code cache (deleted)"), 0);
 	CHECK_EQ(process_table_replay(tables.table, &event), 0);
-	mapping = mappings_find(process_table_mappings(tables.table, PID_A, 10), PAGE);
+	mapping = mappings_find(process_table_mappings(tables.table, PID_A, NULL, 10), PAGE);
 	CHECK_EQ(mapping->kind, MAPPING_ANON);
 	close_tables(&tables);
 }
@@ -537,10 +643,26 @@ TEST(process_table_limits_mappings_of_all_processes)
 	}
 	for (i = 0; i <= nr_copies; i++)
 		nr_mappings += mappings_nr(
-			process_table_mappings(table, PID_B + (int32_t)i, 20 + nr_copies));
+			process_table_mappings(table, PID_B + (int32_t)i, NULL, 20 + nr_copies));
 	CHECK(process_table_nr_forgotten(table) > nr_copies / 4);
 	CHECK(nr_mappings <= PROCESS_TABLE_MAX_MAPPINGS / 4 * 5);
 	CHECK(has(table, PID_A, 20 + nr_copies, PAGE));
+	close_tables(&tables);
+}
+
+TEST(process_table_counts_mappings_that_are_too_many)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	size_t i;
+
+	deliver_exec(table, 10, PID_A);
+	for (i = 0; i < MAPPINGS_MAX + 10; i++)
+		deliver_map(table, 12, PID_A, 2 * i * PAGE);
+	CHECK_EQ(mappings_nr(process_table_mappings(table, PID_A, NULL, 13)) +
+			 process_table_nr_left_out(table),
+		 MAPPINGS_MAX + 10);
+	CHECK(process_table_nr_left_out(table) >= 10);
 	close_tables(&tables);
 }
 
@@ -554,7 +676,7 @@ static size_t count_refused(pid_t pid)
 	size_t nr;
 
 	CHECK_EQ(ensure_here(&tables, pid), 0);
-	process_table_distrust(table);
+	process_table_distrust(table, clock_now_ns());
 	CHECK_EQ(ensure_here(&tables, pid), 0); /* read again, counted once */
 	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	nr = process_table_nr_refused(table);

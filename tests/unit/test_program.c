@@ -10,16 +10,22 @@
 #include <unistd.h>
 
 #include "probe/find/needed_task.h"
-#include "probe/find/program_test.h"
+#include "probe/find/program_task.h"
 #include "proc/mappings.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 
 static int find(const char *name, uint32_t pid, struct program *ret, struct error *error)
 {
+	struct worker *worker = worker_new(NULL); /* of its own: it keeps the current directory */
+	int err;
+
+	CHECK(worker);
 	*ret = (struct program){0};
 	*error = (struct error){0};
-	return program_find(name, &pid, pid ? 1 : 0, ret, error);
+	err = program_find(worker, name, &pid, pid ? 1 : 0, ret, error);
+	worker_free(worker);
+	return err;
 }
 
 /* Returns the path of the only file that a name resolves to; "" and the error if there is none. */
@@ -35,7 +41,7 @@ static const char *path_of(const char *name, uint32_t pid, struct error *error)
 		return path;
 	}
 	CHECK_EQ(program.nr, 1);
-	CHECK(program.files[0].fd >= 0);
+	CHECK(fcntl(program.files[0].handle, F_GETFL) & O_PATH);
 	(void)snprintf(path, sizeof(path), "%s", program.files[0].path);
 	program_clear(&program);
 	return path;
@@ -223,7 +229,7 @@ TEST(library_folders_of_a_root)
 	make_file(in_folder("etc/ld.so.conf.d/a.other"), "/opt/other\n");
 	make_file(in_folder("etc/ld.so.conf.d/.hidden.conf"), "/opt/hidden\n");
 	root = open(folder, O_PATH | O_DIRECTORY);
-	CHECK_EQ(library_folders_read(&folders, root), 0);
+	CHECK_EQ(library_folders_read(&folders, root, NULL), 0);
 	CHECK_STR(folders.paths[0], "/opt/first");
 	CHECK_STR(folders.paths[1], "/opt/blanks");
 	CHECK_STR(folders.paths[2], "/opt/a");
@@ -255,7 +261,7 @@ TEST(program_folders_by_a_costly_pattern)
 		       "echo /opt/a >etc/d/$(printf 'a%%.0s' $(seq 200))c");
 	CHECK(run_in_folder(command));
 	root = open(folder, O_PATH | O_DIRECTORY);
-	CHECK_EQ(library_folders_read(&folders, root), 0);
+	CHECK_EQ(library_folders_read(&folders, root, NULL), 0);
 	CHECK_STR(folders.paths[0], "/opt/a");
 	library_folders_clear(&folders);
 	CHECK_EQ(close(root), 0);
@@ -331,12 +337,10 @@ TEST(program_and_library_of_one_name)
 
 static bool has_file(const struct program *program, const struct stat *st)
 {
-	struct stat other;
 	size_t i;
 
 	for (i = 0; i < program->nr; i++)
-		if (fstat(program->files[i].fd, &other) == 0 && other.st_dev == st->st_dev &&
-		    other.st_ino == st->st_ino)
+		if (program->files[i].device == st->st_dev && program->files[i].inode == st->st_ino)
 			return true;
 	return false;
 }
@@ -347,7 +351,7 @@ static int find_started(const char *command, struct program *ret)
 	int err;
 
 	CHECK(worker);
-	err = program_find_started(command, worker, ret);
+	err = program_find_started(worker, command, ret);
 	worker_free(worker);
 	return err;
 }
@@ -397,7 +401,7 @@ TEST(program_started_by_a_script)
 	for (i = 0; i < shell.nr; i++) {
 		struct stat st;
 
-		CHECK_EQ(fstat(shell.files[i].fd, &st), 0);
+		CHECK_EQ(fstat(shell.files[i].handle, &st), 0);
 		CHECK(has_file(&script, &st));
 	}
 	program_clear(&script);
@@ -427,4 +431,127 @@ TEST(program_needs_by_an_answer)
 	memset(texts, 'x', PATH_MAX);
 	answer = bytes_of(texts, sizeof(texts));
 	CHECK(needed_answer_next(&answer) == NULL); /* too long for a path */
+}
+
+/* --- answers of the opener -------------------------------------------------------------------- */
+
+struct file_message {
+	struct program_part part;
+	char path[16];
+};
+
+static struct file_message valid_file(void)
+{
+	return (struct file_message){
+		.part = {.kind = PROGRAM_FILE, .has_root = 1, .device = 1, .inode = 2, .bytes = 3},
+		.path = "/bin/true",
+	};
+}
+
+static const size_t file_bytes = sizeof(struct program_part) + sizeof("/bin/true");
+
+/* Both handles are open in each case. The ones that are not kept are closed, as by the worker. */
+static int take(struct program *program, const void *bytes, size_t nr, int *ret_handle)
+{
+	struct program_answer answer = {.program = program};
+	int err, i;
+	int handles[WORKER_HANDLES_MAX] = {open("/", O_PATH | O_CLOEXEC),
+					   open("/", O_PATH | O_CLOEXEC)};
+
+	*ret_handle = handles[0];
+	err = program_answer_take(&answer, bytes, nr, handles);
+	for (i = 0; i < WORKER_HANDLES_MAX; i++)
+		if (handles[i] >= 0)
+			(void)close(handles[i]);
+	return err;
+}
+
+static void check_refused(const struct file_message *message, size_t nr)
+{
+	struct program program = {0};
+	int handle;
+
+	CHECK_EQ(take(&program, message, nr, &handle), -EPROTO);
+	CHECK_EQ(program.nr, 0);
+	CHECK_EQ(fcntl(handle, F_GETFD), -1);
+	CHECK_EQ(fcntl(handle + 1, F_GETFD), -1);
+}
+
+TEST(program_answer_of_a_file)
+{
+	const struct file_message message = valid_file();
+	struct program program = {0};
+	int first, again;
+
+	CHECK_EQ(take(&program, &message, file_bytes, &first), 0);
+	CHECK_EQ(program.nr, 1);
+	CHECK_EQ(program.files[0].handle, first);
+	CHECK_STR(program.files[0].path, "/bin/true");
+	CHECK_EQ(take(&program, &message, file_bytes, &again), 0);
+	CHECK_EQ(program.nr, 1);
+	CHECK_EQ(fcntl(again, F_GETFD), -1); /* the file was there */
+	program_clear(&program);
+	CHECK_EQ(fcntl(first, F_GETFD), -1);
+}
+
+TEST(program_answer_that_is_not_sound)
+{
+	struct file_message message = valid_file();
+	size_t nr;
+
+	for (nr = 0; nr < sizeof(message); nr++)
+		if (nr != file_bytes)
+			check_refused(&message, nr);
+	message.part.kind = 3;
+	check_refused(&message, file_bytes);
+	message = valid_file();
+	message.part.has_root = 0; /* but there is a handle */
+	check_refused(&message, file_bytes);
+	message.part.has_root = 2;
+	check_refused(&message, file_bytes);
+	message = valid_file();
+	message.part.bytes = UINT64_MAX;
+	check_refused(&message, file_bytes);
+	message = valid_file();
+	message.part.is_of_root = 2;
+	check_refused(&message, file_bytes);
+	message = valid_file();
+	message.part.is_second = 2;
+	check_refused(&message, file_bytes);
+}
+
+static int take_failure(const struct program_failure *failure, size_t nr, struct error *ret)
+{
+	int none[WORKER_HANDLES_MAX] = {-1, -1};
+	struct program_answer answer = {.program = NULL};
+	int err = program_answer_take(&answer, failure, nr, none);
+
+	*ret = answer.error;
+	return err;
+}
+
+TEST(program_answer_with_an_error)
+{
+	struct program_failure failure = {.kind = PROGRAM_FAILURE,
+					  .error = {-ENOENT, "no such program", "a hint"}};
+	struct error error;
+
+	CHECK_EQ(take_failure(&failure, sizeof(failure), &error), 0);
+	CHECK_EQ(error.code, -ENOENT);
+	CHECK_STR(error.text, "no such program");
+	CHECK_STR(error.hint, "a hint");
+	CHECK_EQ(take_failure(&failure, sizeof(failure) - 1, &error), -EPROTO);
+	failure.error.code = 0;
+	CHECK_EQ(take_failure(&failure, sizeof(failure), &error), -EPROTO);
+	failure.error.code = INT32_MIN;
+	CHECK_EQ(take_failure(&failure, sizeof(failure), &error), -EPROTO);
+	failure.error.code = -ENOENT;
+	memset(failure.error.hint, 'x', sizeof(failure.error.hint));
+	CHECK_EQ(take_failure(&failure, sizeof(failure), &error), -EPROTO);
+	failure.error.hint[0] = '\0';
+	failure.error.text[0] = '\0';
+	CHECK_EQ(take_failure(&failure, sizeof(failure), &error), -EPROTO);
+	memset(failure.error.text, 'x', sizeof(failure.error.text));
+	CHECK_EQ(take_failure(&failure, sizeof(failure), &error), -EPROTO);
+	CHECK_EQ(error.code, 0);
 }

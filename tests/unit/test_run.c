@@ -326,6 +326,22 @@ TEST(run_of_a_program)
 	CHECK_EQ(made.wanted.cgroup_fd, -1);
 }
 
+TEST(run_of_a_program_several_times)
+{
+	char shell[] = "sh", flag[] = "-c", script[] = "exit 7";
+	char slow_script[] = "sleep 0.5"; /* it has not ended when the signal arrives */
+	char *command[] = {shell, flag, script, NULL};
+	char *slow[] = {shell, flag, slow_script, NULL};
+	struct made_run made = {.config = {.command = command, .nr_runs = 3}};
+	struct made_run interrupted = {.config = {.command = slow, .nr_runs = 3}, .signal_wait = 1};
+
+	need_pidfd_open();
+	CHECK_EQ(go(&made, 0, 0), 7);
+	CHECK_STR(made.log, "plsxIvlsxIvlsxIv");
+	(void)go(&interrupted, 0, 0);
+	CHECK_STR(interrupted.log, "plsxIv");
+}
+
 /* A program that could not be executed has no results. */
 TEST(run_of_no_program)
 {

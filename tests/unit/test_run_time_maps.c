@@ -199,6 +199,31 @@ TEST(run_time_maps_tell_processes_apart)
 }
 
 /* A map too large to keep is read each time, so that changes in place are seen. */
+/* Numbers of processes only grow. */
+TEST(run_time_maps_forget_processes)
+{
+	struct fixture fixture;
+	uint32_t number;
+
+	open_fixture(&fixture, 1 << 20);
+	append(map_path(), "1000 10 early\n");
+	read_as(&fixture, 4000000000);
+	CHECK_STR(find(&fixture, 0x1000), "early");
+	CHECK_EQ(unlink(map_path()), 0);
+	for (number = 0; number < RUN_TIME_MAPS_MAX - 1; number++)
+		read_as(&fixture, 1000000 * number);
+	read_as(&fixture, 4000000000);
+	CHECK_STR(find(&fixture, 0x1000), "early");
+	read_as(&fixture, 1); /* takes the place of process 0 */
+	read_as(&fixture, 4000000000);
+	CHECK_STR(find(&fixture, 0x1000), "early");
+	for (number = 2; number < RUN_TIME_MAPS_MAX + 2; number++)
+		read_as(&fixture, number);
+	read_as(&fixture, 4000000000);
+	CHECK_STR(find(&fixture, 0x1000), "");
+	close_fixture(&fixture);
+}
+
 TEST(run_time_maps_past_their_limit)
 {
 	struct fixture fixture;

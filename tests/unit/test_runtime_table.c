@@ -303,6 +303,54 @@ TEST(runtime_table_limits_processes)
 	end(table);
 }
 
+/* Programs with JIT-compiled code come and go, for months. */
+TEST(runtime_table_forgets_processes_that_are_over)
+{
+	struct runtime_table *table = runtime_table_new(), *copies = runtime_table_new();
+	const pid_t child = fork();
+	int64_t own, its, number = 0;
+	int status, before;
+	uint64_t i;
+
+	if (!child) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	begin();
+	before = nr_open_fds();
+	own = add_runtime_here(table, getpid(), 0, 1, mappings, files);
+	its = add_runtime_here(table, child, 0, 1, mappings, files);
+	for (i = 0; i < 10 * RUNTIME_TABLE_MAX; i++) {
+		number = add_runtime_here(table, NO_PID, 0, i, mappings, files);
+		CHECK_EQ(number, i + 2); /* no number is given out again */
+		if (i % 1000)
+			continue;
+		runtime_table_mark_used(table, (uint32_t)number);
+		runtime_table_sweep(table);
+		CHECK_EQ(runtime_table_nr(table), 3);
+	}
+	runtime_table_sweep(table);
+	CHECK_EQ(runtime_table_nr(table), 2); /* the two that run */
+	CHECK_EQ(runtime_table_nr_refused(table), 0);
+	CHECK_EQ(runtime_table_copy(copies, table, (uint32_t)its), 0);
+	CHECK_EQ(runtime_table_copy(copies, table, (uint32_t)number), 0); /* forgotten */
+	CHECK_EQ(nr_open_fds(), before + 6);
+	CHECK_EQ(kill(child, SIGKILL), 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	runtime_table_sweep(table);
+	CHECK(runtime_table_get(table, (uint32_t)own) && !runtime_table_get(table, (uint32_t)its));
+	/* A copy is needed until its interval is shown, its descriptors are not. */
+	runtime_table_close_gone(copies);
+	runtime_table_sweep(copies);
+	CHECK(runtime_table_get(copies, (uint32_t)its));
+	CHECK_EQ(nr_open_fds(), before + 2);
+	runtime_table_sweep(copies);
+	CHECK_EQ(runtime_table_nr(copies), 0);
+	runtime_table_free(copies);
+	end(table);
+}
+
 /* --- mapped files ---------------------------------------------------------------------------- */
 
 static void check_runtime(const char *first, const char *second, const char *expected)

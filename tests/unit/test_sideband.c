@@ -71,6 +71,15 @@ static void build_fork(struct builder *builder, uint32_t type, uint32_t pid, uin
 	end(builder);
 }
 
+static void build_ksymbol(struct builder *builder, uint16_t flags, const char *name)
+{
+	begin(builder, PERF_RECORD_KSYMBOL, 0);
+	put_u64(builder, 0xffffffffc0001000);
+	put_u32s(builder, 0x100, (uint32_t)flags << 16 | PERF_RECORD_KSYMBOL_TYPE_BPF);
+	put_text(builder, name);
+	end(builder);
+}
+
 static void build_comm(struct builder *builder, uint16_t misc, const char *name)
 {
 	begin(builder, PERF_RECORD_COMM, misc);
@@ -224,6 +233,7 @@ TEST(sideband_losses_and_throttling)
 	event = parse(&builder);
 	CHECK_EQ(event.kind, SIDEBAND_LOST);
 	CHECK_EQ(event.nr_lost, 1234);
+	CHECK_EQ(event.time_ns, TIME_NS);
 	build_throttle(&builder, PERF_RECORD_THROTTLE);
 	event = parse(&builder);
 	CHECK_EQ(event.kind, SIDEBAND_THROTTLE);
@@ -231,6 +241,29 @@ TEST(sideband_losses_and_throttling)
 	CHECK_EQ(event.time_ns, TIME_NS - 2);
 	build_throttle(&builder, PERF_RECORD_UNTHROTTLE);
 	CHECK_EQ(parse(&builder).kind, SIDEBAND_UNTHROTTLE);
+	/* As the sampling events write them. */
+	builder.nr -= SAMPLE_ID_BYTES;
+	set_size(&builder);
+	event = parse(&builder);
+	CHECK_EQ(event.kind, SIDEBAND_UNTHROTTLE);
+	CHECK_EQ(event.id, 77);
+}
+
+TEST(sideband_kernel_code)
+{
+	struct builder builder;
+	struct sideband_event event;
+
+	build_ksymbol(&builder, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER,
+		      "bpf_prog_0123456789abcdef_x");
+	event = parse(&builder);
+	CHECK_EQ(event.kind, SIDEBAND_GONE_CODE);
+	CHECK_EQ(event.gone.start, 0xffffffffc0001000);
+	CHECK_EQ(event.gone.end, 0xffffffffc0001100);
+	CHECK_EQ(event.time_ns, TIME_NS);
+	CHECK_STR(event.path, "bpf_prog_0123456789abcdef_x");
+	build_ksymbol(&builder, 0, "bpf_trampoline_1");
+	CHECK_EQ(parse(&builder).kind, SIDEBAND_OTHER); /* is loaded */
 }
 
 TEST(sideband_other_records_are_passed_over)
@@ -242,7 +275,7 @@ TEST(sideband_other_records_are_passed_over)
 		if (type == PERF_RECORD_LOST || type == PERF_RECORD_COMM ||
 		    type == PERF_RECORD_EXIT || type == PERF_RECORD_THROTTLE ||
 		    type == PERF_RECORD_UNTHROTTLE || type == PERF_RECORD_FORK ||
-		    type == PERF_RECORD_MMAP2)
+		    type == PERF_RECORD_MMAP2 || type == PERF_RECORD_KSYMBOL)
 			continue;
 		begin(&builder, type, 0);
 		set_size(&builder);
@@ -265,16 +298,21 @@ static void build_kind(struct builder *builder, int kind)
 		return build_mmap2(builder, 0x1000, 0x2000, "/usr/bin/a-longer-name");
 	case 4:
 		return build_lost(builder);
+	case 5:
+		return build_ksymbol(builder, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, "bpf_prog_x");
 	default:
 		return build_throttle(builder, PERF_RECORD_THROTTLE);
 	}
 }
 
-#define NR_KINDS 6
+#define NR_KINDS 7
 
 /* Checks that an accepted record is plausible. */
 static void check_believable(const char *record, size_t nr, const struct sideband_event *event)
 {
+	if (event->kind == SIDEBAND_GONE_CODE)
+		CHECK(event->gone.start <= event->gone.end && event->path > record &&
+		      event->path + strlen(event->path) < record + nr);
 	if (event->kind != SIDEBAND_PROCESS || event->process.kind != PROCESS_MAP)
 		return;
 	CHECK(event->process.mapping.start <= event->process.mapping.end);

@@ -57,6 +57,32 @@ TEST(symbolizer_names_files)
 	symbolizer_free(NULL);
 }
 
+/* More frames than a question has. The address of the last is the highest, and a file that is gone counts once. */
+TEST(symbolizer_names_many_frames)
+{
+	const struct file_id id = {250, 7, 1, 0};
+	struct place own = place_of(mangled_function);
+	struct fixture fixture;
+	uint32_t module, gone, frame;
+	int64_t file;
+	uint64_t i;
+
+	open_fixture(&fixture, 10);
+	file = add_file_here(fixture.files, &id, "/gone/program", 2000000000, 0, 0);
+	CHECK(file >= 0);
+	gone = add_module(&fixture, MODULE_FILE, (uint32_t)file, "/gone/program");
+	module = add_file(&fixture, own.path);
+	frame = add_frame(&fixture, module, own.offset);
+	for (i = 1; i <= 20000; i++) {
+		(void)add_frame(&fixture, module, own.offset - i);
+		(void)add_frame(&fixture, gone, i);
+	}
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "stook::test(int)");
+	CHECK_EQ(fixture.result.nr_files_failed, 1);
+	close_fixture(&fixture);
+}
+
 TEST(symbolizer_leaves_the_nameless)
 {
 	struct fixture fixture;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include "unit/code_file.h"
 #include "unit/test.h"
@@ -97,6 +98,21 @@ static void check_table(const struct made_table *made, uint32_t nr_pages)
 	CHECK_EQ(made->table.start, 0x10000);
 	CHECK(unwind_table_find(&made->table, 0x10000) != UNWIND_PACKED_NONE);
 	CHECK(!made->from_cache);
+}
+
+TEST(table_worker_budget_is_not_saved_up)
+{
+	const uint64_t idle_ns = 10 * 3600 * NS_PER_SEC;
+	struct table_budget budget;
+
+	table_budget_begin(&budget, NS_PER_SEC);
+	CHECK(table_budget_allows(&budget, NS_PER_SEC, 2 * NS_PER_SEC));
+	CHECK(!table_budget_allows(&budget, NS_PER_SEC, 3 * NS_PER_SEC));
+	CHECK(!table_budget_allows(&budget, 20 * NS_PER_SEC, 3 * NS_PER_SEC));
+	CHECK(table_budget_allows(&budget, 22 * NS_PER_SEC, 3 * NS_PER_SEC));
+	CHECK(table_budget_allows(&budget, idle_ns, 3 * NS_PER_SEC));
+	CHECK(table_budget_allows(&budget, idle_ns, 5 * NS_PER_SEC));
+	CHECK(!table_budget_allows(&budget, idle_ns, 6 * NS_PER_SEC));
 }
 
 TEST(table_worker_makes_the_table_of_each_file)

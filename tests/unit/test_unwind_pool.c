@@ -229,13 +229,30 @@ TEST(unwind_pool_starts_empty)
 	static const struct unwind_process_set no_process;
 	static const struct unwind_table_entry wanted = {.state = UNWIND_TABLE_WANTED};
 	struct unwind_pool *pool = unwind_pool_new(NULL, POOL_CHUNK_BYTES, NULL);
-	size_t i;
+	uint32_t i;
 
-	for (i = 0; i < UNWIND_PROCESS_SETS; i++)
-		CHECK(!memcmp(&unwind_pool_processes(pool)[i], &no_process, sizeof(no_process)));
+	for (i = 0; i < UNWIND_MIN_PROCESS_SETS; i++)
+		CHECK(!memcmp(unwind_pool_set(pool, i), &no_process, sizeof(no_process)));
+	CHECK(!unwind_pool_set(pool, i));
 	for (i = 0; i < UNWIND_MAX_TABLES; i++)
 		CHECK(!memcmp(&unwind_pool_tables(pool)[i], &wanted, sizeof(wanted)));
 	unwind_pool_free(pool);
+}
+
+/* A larger pool has room for more processes; all pids find a set. */
+TEST(unwind_pool_has_sets_by_its_size)
+{
+	const size_t sizes[] = {0, 64 << 20, 96 << 20, 1 << 30, (size_t)1 << 40};
+	const uint32_t expected[] = {UNWIND_MIN_PROCESS_SETS, 1024, 1536, UNWIND_MAX_PROCESS_SETS,
+				     UNWIND_MAX_PROCESS_SETS};
+	uint32_t pid;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		CHECK_EQ(unwind_pool_nr_sets(sizes[i]), expected[i]);
+		for (pid = 1; pid && pid < 1U << 31; pid *= 3)
+			CHECK(unwind_process_set_of(pid, expected[i]) < expected[i]);
+	}
 }
 
 /* A free range that cannot be recorded is lost, but never allocated twice; no error remains. */

@@ -87,7 +87,10 @@ TEST(unwinder_gives_back_the_memory_of_processes)
 	publish(&world, PID, mappings);
 	sequence = find_process(&world, PID)->sequence;
 	one = cost_of(&world).bytes - before;
-	publish(&world, PID, mappings);
+	publish(&world, PID, mappings); /* nothing has changed */
+	CHECK_EQ(find_process(&world, PID)->sequence, sequence);
+	CHECK_EQ(cost_of(&world).bytes, before + one);
+	CHECK_EQ(unwinder_publish(world.unwinder, PID, 77, 4, mappings), 0);
 	CHECK(find_process(&world, PID)->sequence != sequence); /* cached rules are invalid */
 	CHECK_EQ(cost_of(&world).bytes, before + 2 * one);
 	unwinder_epoch_ended(world.unwinder, 0);
@@ -113,7 +116,7 @@ TEST(unwinder_with_a_full_set_of_processes)
 	world_open(&world, POOL_BYTES);
 	before = cost_of(&world).bytes;
 	for (pid = 1; nr < ARRAY_SIZE(pids); pid++)
-		if (unwind_process_set_of(pid) == 42)
+		if (unwind_process_set_of(pid, unwind_pool_nr_sets(POOL_BYTES)) == 42)
 			pids[nr++] = pid;
 	for (i = 0; i < nr; i++) {
 		publish(&world, pids[i], mappings);
@@ -122,6 +125,7 @@ TEST(unwinder_with_a_full_set_of_processes)
 		CHECK_EQ(found, i < UNWIND_PROCESS_WAYS ? i + 1 : UNWIND_PROCESS_WAYS);
 		CHECK(knows(&world, pids[i], 77, 3));
 	}
+	CHECK_EQ(cost_of(&world).nr_displaced, nr - UNWIND_PROCESS_WAYS);
 	unwinder_epoch_ended(world.unwinder, 0);
 	CHECK_EQ(cost_of(&world).bytes,
 		 before + UNWIND_PROCESS_WAYS * sizeof(struct unwind_process));
@@ -189,6 +193,29 @@ TEST(unwinder_makes_mappings_final_after_some_strays)
 	world_close(&world);
 }
 
+/* A process that changes its mappings all the time does not use up the pool: its samples come raw for a while. */
+TEST(unwinder_limits_the_memory_of_changes)
+{
+	struct mappings *mappings = mappings_new();
+	struct world world;
+	size_t i;
+
+	world_open(&world, POOL_BYTES);
+	for (i = 0; i < 100; i++)
+		(void)add_mapping(&mappings, MAPPING_ANON, 0);
+	for (i = 0; i < POOL_BYTES / 3200; i++) {
+		CHECK_EQ(cost_of(&world).nr_unpublished > 0, i > 0 && !find_process(&world, PID));
+		CHECK_EQ(unwinder_publish(world.unwinder, PID, 77, i, mappings), 0);
+	}
+	CHECK(cost_of(&world).bytes < POOL_BYTES / 3 && !find_process(&world, PID));
+	CHECK(unwinder_wants_epoch_end(world.unwinder));
+	unwinder_epoch_ended(world.unwinder, 0);
+	publish(&world, PID, mappings);
+	CHECK(knows(&world, PID, 77, 3));
+	mappings_unref(mappings);
+	world_close(&world);
+}
+
 TEST(unwinder_takes_the_first_of_very_many_mappings)
 {
 	struct mappings *mappings = mappings_new();
@@ -204,6 +231,7 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 	CHECK_EQ(process->nr_mappings, UNWIND_MAX_MAPPINGS);
 	CHECK_EQ(mapping_of(process, UNWIND_MAX_MAPPINGS - 1)->start,
 		 mappings_get(mappings, UNWIND_MAX_MAPPINGS - 1)->start);
+	CHECK_EQ(cost_of(&world).nr_mappings_cut, 100);
 	CHECK(process->is_final); /* else code past the limit would always look new */
 	/* Without room for it, the process is unknown again, and its next sample is raw. */
 	for (i = 0; i < POOL_BYTES / (32 * UNWIND_MAX_MAPPINGS); i++)
@@ -277,6 +305,39 @@ TEST(unwinder_counts_files_that_can_have_no_table)
 		CHECK_EQ(cost_of(&world).nr_files_left_out, 1);
 	}
 	mappings_unref(mappings);
+	world_close(&world);
+}
+
+/* Files come and go: one that no process has mapped any more gives its table number to another. */
+TEST(unwinder_gives_table_numbers_to_other_files)
+{
+	const uint32_t nr_files = UNWIND_MAX_TABLES / 4 * 3;
+	struct mappings *few = mappings_new();
+	uint32_t round, i, table;
+	struct world world;
+
+	world_open(&world, POOL_BYTES);
+	for (i = 0; i < 10; i++)
+		(void)add_mapping(&few, MAPPING_FILE, i);
+	publish(&world, PID + 1, few);
+	for (round = 0; round < 5; round++) {
+		struct mappings *many = mappings_new();
+
+		for (i = 0; i < nr_files; i++)
+			(void)add_mapping(&many, MAPPING_FILE, 100 + round * nr_files + i);
+		publish(&world, PID, many);
+		CHECK_EQ(cost_of(&world).nr_files_left_out, 0);
+		for (i = 0; i < nr_files; i++) {
+			table = mapping_of(find_process(&world, PID), i)->table;
+			CHECK(table > mapping_of(find_process(&world, PID + 1), 9)->table);
+			CHECK(table < UNWIND_MAX_TABLES);
+		}
+		unwinder_forget(world.unwinder, PID);
+		unwinder_epoch_ended(world.unwinder, 2 * round);
+		unwinder_epoch_ended(world.unwinder, 2 * round + 1);
+		mappings_unref(many);
+	}
+	mappings_unref(few);
 	world_close(&world);
 }
 
@@ -354,12 +415,12 @@ static void read_tables(struct shelf *shelf, uint32_t tables[NR_FILES])
 		tables[i] = mapping_of(find_process(&shelf->world, PID), i)->table;
 }
 
-static void shelf_open(struct shelf *shelf)
+static void shelf_open_for(struct shelf *shelf, uint64_t unused_ns)
 {
 	static const uint32_t nr_pages[NR_FILES] = {300, 300, 300, 200};
 	uint32_t i;
 
-	world_open(&shelf->world, TABLES_POOL_BYTES);
+	CHECK(world_try_open_for(&shelf->world, TABLES_POOL_BYTES, unused_ns, NULL));
 	shelf->mappings = mappings_new();
 	for (i = 0; i < NR_FILES; i++) {
 		uint32_t file =
@@ -370,6 +431,11 @@ static void shelf_open(struct shelf *shelf)
 		(void)add_mapping(&shelf->mappings, MAPPING_FILE, file);
 	}
 	read_tables(shelf, shelf->tables);
+}
+
+static void shelf_open(struct shelf *shelf)
+{
+	shelf_open_for(shelf, 0);
 }
 
 static void shelf_close(struct shelf *shelf)
@@ -479,6 +545,28 @@ TEST(unwinder_evicts_no_table_that_is_in_use)
 	shelf_close(&shelf);
 }
 
+/* A table stays if it was used since the check before. */
+TEST(unwinder_drops_tables_that_nobody_uses)
+{
+	struct shelf shelf;
+	uint32_t i, epoch;
+
+	shelf_open_for(&shelf, 1); /* checks at the end of each epoch */
+	for (i = 0; i < 3; i++)
+		fetch(&shelf, i);
+	for (epoch = 0; epoch < 4; epoch++) {
+		use(&shelf, 1, epoch);
+		if (epoch < 2)
+			use(&shelf, 2, epoch);
+		unwinder_epoch_ended(shelf.world.unwinder, epoch);
+		CHECK_EQ(ready(&shelf), epoch == 0 ? 7 : epoch == 1 ? 6 : 2);
+	}
+	CHECK_EQ(cost_of(&shelf.world).nr_evicted, 0);
+	fetch(&shelf, 0); /* has room, and is loaded under its number */
+	CHECK_EQ(ready(&shelf), 3);
+	shelf_close(&shelf);
+}
+
 /* Checks that a walk in this file ends there and does not request the table again. */
 static void check_absent(struct world *world, uint32_t file)
 {
@@ -530,6 +618,38 @@ TEST(unwinder_goes_without_files_that_are_not_open)
 	CHECK(file >= 0);
 	check_absent(&world, (uint32_t)file);
 	CHECK_EQ(cost_of(&world).nr_walked, 1);
+	world_close(&world);
+}
+
+/* A file that was closed for want of room is opened again before it is taken for absent. */
+TEST(unwinder_opens_closed_files_again)
+{
+	struct mappings *mappings = mappings_new();
+	struct file_looked looked = {.root_err = -ENOENT, .root_fd = -1};
+	struct file_look look;
+	struct world world;
+	uint32_t file, table, i;
+	int fd, again;
+
+	world_open(&world, POOL_BYTES);
+	fd = code_file_of_pages(1, 1);
+	again = dup(fd);
+	file = world_add_file(&world, fd);
+	for (i = 0; i < 64; i++)
+		(void)world_add_file(&world, code_file_of_pages(2, 1));
+	CHECK_EQ(file_table_get(world.files, file)->state, FILE_CLOSED);
+	(void)add_mapping(&mappings, MAPPING_FILE, file);
+	publish(&world, PID, mappings);
+	table = mapping_of(find_process(&world, PID), 0)->table;
+	unwinder_preload(world.unwinder, mappings);
+	CHECK_EQ(state_of(&world, table), UNWIND_TABLE_WANTED);
+	CHECK(file_table_next_look(world.files, &look) && look.file == file);
+	looked.found.handle = again;
+	file_table_looked(world.files, file, &looked);
+	unwinder_preload(world.unwinder, mappings);
+	wait_for_tables(&world);
+	CHECK_EQ(state_of(&world, table), UNWIND_TABLE_READY);
+	mappings_unref(mappings);
 	world_close(&world);
 }
 
@@ -629,9 +749,9 @@ static void self_open(struct self *self)
 	world_open(&self->world, WALK_POOL_BYTES);
 	self->processes = process_table_new(self->world.files);
 	CHECK(self->processes != NULL);
-	CHECK_EQ(process_table_ensure(self->processes, getpid()), 0);
+	CHECK_EQ(process_table_ensure(self->processes, getpid(), NULL, clock_now_ns()), 1);
 	CHECK_EQ(look_here(self->world.files, self->processes), 0);
-	self->mappings = process_table_mappings(self->processes, getpid(), clock_now_ns());
+	self->mappings = process_table_mappings(self->processes, getpid(), NULL, clock_now_ns());
 	CHECK(self->mappings != NULL);
 }
 

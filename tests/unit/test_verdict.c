@@ -31,7 +31,6 @@ static struct run_figures make_figures(void)
 				.complete = true,
 				.shown = 19960,
 				.sampled_ns = 10 * NS_PER_SEC,
-				.running_share = 1,
 			},
 		.quality = {.user = 1000, .complete = 612, .broken = 388},
 		.names = &names,
@@ -117,6 +116,38 @@ TEST(verdict_of_own_samples)
 	figures.session.accounting.sum.own = 20;
 	make_and_write(&figures, MEDIA_TEXT, &text);
 	CHECK(strstr(text, "+ 14 idle + 20 of stook itself + 0 filtered +") != NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
+}
+
+/* Each event in its own unit; one that had to share a counter; programs get a list. */
+TEST(verdict_on_events)
+{
+	static const struct sampled_event events[] = {{.event.name = "cycles"},
+						      {.event.name = "cache-misses"}};
+	const struct stack_source several = {
+		.what = "", .unit = "samples", .events = events, .nr_events = 2, .by_period = true};
+	struct run_figures figures = make_figures();
+	char *text;
+
+	figures.source = &several;
+	figures.session.events[0] =
+		(struct session_event){.taken = {.entries = 12, .weight = 12345},
+				       .occurrences = 23456,
+				       .running_share = 1};
+	figures.session.events[1] = (struct session_event){
+		.taken = {.entries = 3, .weight = 300}, .occurrences = 301, .running_share = 0.625};
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text,
+		     "\nevents   cycles: 23,456 counted, 12,345 of them in 12 samples\n"
+		     "         cache-misses: 301 counted, 300 of them in 3 samples\n"
+		     "         cache-misses had a counter 62.5 % of the time (multiplexed): ") !=
+	      NULL);
+	free(text);
+	make_and_write(&figures, MEDIA_JSON, &text);
+	CHECK(strstr(text,
+		     "{\"event\": \"cache-misses\", \"samples\": 3, \"sampled\": 300, "
+		     "\"counted\": 301, \"unseen_estimate\": 0, \"running_ppm\": 625000}") != NULL);
 	free(text);
 	symbolizer_free(names.symbolizer);
 }
@@ -419,5 +450,27 @@ TEST(verdict_without_memory)
 	}
 	CHECK_EQ(err, 0);
 	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
+
+TEST(verdict_on_cpus_that_were_offline)
+{
+	struct run_figures figures = make_figures();
+	char *text;
+
+	figures.session.nr_cpus_short = 1;
+	figures.session.short_cpu = 3;
+	figures.session.short_ns = 2440 * NS_PER_MS;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "CPU 3 was offline at times: 2.44 s without samples\n") != NULL);
+	free(text);
+	figures.session.nr_cpus_short = 2;
+	figures.session.unwatched = "cannot map the event buffer of CPU 5: Operation not permitted";
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "2 CPUs were offline at times: 2.44 CPU seconds without samples\n") !=
+	      NULL);
+	CHECK(strstr(text, "a CPU that came online is missing, and some names may be wrong: cannot "
+			   "map the event buffer of CPU 5") != NULL);
+	free(text);
 	symbolizer_free(names.symbolizer);
 }

@@ -22,6 +22,7 @@
 #include "base/isolated.h"
 #include "run/run.h"
 #include "unit/test.h"
+#include "worker/message.h"
 
 enum {
 	TASK_ECHO = NR_TASKS,
@@ -39,6 +40,7 @@ enum {
 	TASK_LIE,
 	TASK_SYSTEM_CALL,
 	TASK_CODE,
+	TASK_OPEN,
 	NR_TEST_TASKS,
 };
 
@@ -176,6 +178,42 @@ static int make_code(struct worker_job *job, void **state)
 	return give(job, "back", 4);
 }
 
+/* --- in the opener ---------------------------------------------------------------------------- */
+
+/* Each letter of the question is one thing to do. */
+static int open_files(struct worker_job *job, void **state)
+{
+	static const int none[WORKER_HANDLES_MAX] = {-1, -1};
+	int handles[WORKER_HANDLES_MAX] = {open("/", O_PATH), open("/dev/null", O_PATH)};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < job->question.nr && err == 0; i++) {
+		worker_begins(job, "thing %zu", i);
+		switch (job->question.at[i]) {
+		case 'h':
+			err = worker_send_part(job, "handles", 7, handles);
+			break;
+		case 'p':
+			err = worker_send_part(job, "part", 4, none);
+			break;
+		case 's':
+			(void)usleep(300000);
+			break;
+		case 'w':
+			(void)pause();
+			break;
+		case 'd':
+			_exit(3);
+		default:
+			err = -EXDEV;
+		}
+	}
+	for (i = 0; i < WORKER_HANDLES_MAX; i++)
+		(void)close(handles[i]);
+	return err;
+}
+
 const struct worker_task *test_tasks(size_t *ret_nr)
 {
 	static struct worker_task tasks[NR_TEST_TASKS] = {
@@ -194,6 +232,7 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 		[TASK_LIE] = {"lie", lie},
 		[TASK_SYSTEM_CALL] = {"system call", call_system},
 		[TASK_CODE] = {"code", make_code},
+		[TASK_OPEN] = {"open", open_files},
 	};
 	size_t i;
 
@@ -295,6 +334,21 @@ static int file_with(const char *text)
 
 	CHECK_EQ(fd_write_at(fd, 0, text, strlen(text)), 0);
 	return handle_of(fd);
+}
+
+TEST(messages_of_a_peer_that_ended_before_it_read_ours)
+{
+	int pair[2];
+	char last = 0;
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	CHECK_EQ(message_send(pair[0], "q", 1, NULL, 0), 0);
+	CHECK_EQ(message_send(pair[1], "a", 1, NULL, 0), 0);
+	(void)close(pair[1]);
+	CHECK_EQ(message_receive(pair[0], &last, 1, MSG_DONTWAIT, NULL, 0), 1);
+	CHECK_EQ(last, 'a');
+	CHECK_EQ(message_receive(pair[0], &last, 1, MSG_DONTWAIT, NULL, 0), -ECONNRESET);
+	(void)close(pair[0]);
 }
 
 TEST(worker_answers)
@@ -619,12 +673,13 @@ TEST(worker_looks_at_processes_and_files)
 	struct looking looking;
 
 	open_looking(&looking);
-	CHECK_EQ(process_table_ensure(looking.processes, getpid()), 0);
+	CHECK(process_table_ensure(looking.processes, getpid(), NULL, clock_now_ns()) >= 0);
 	wait_for_looks(&looking);
 	CHECK(worker_has_looked(looking.worker));
 	CHECK(!worker_has_looked(looking.worker));
-	mapping = mappings_find(process_table_mappings(looking.processes, getpid(), clock_now_ns()),
-				(uintptr_t)open_looking);
+	mapping = mappings_find(
+		process_table_mappings(looking.processes, getpid(), NULL, clock_now_ns()),
+		(uintptr_t)open_looking);
 	CHECK(mapping && mapping->kind == MAPPING_FILE);
 	file = file_table_get(looking.files, mapping->file);
 	CHECK_EQ(file->state, FILE_OPEN);
@@ -647,9 +702,9 @@ TEST(worker_looks_at_a_large_process)
 	for (i = 0; i < nr; i += 2)
 		CHECK_EQ(mprotect(many + i * page, page, PROT_READ | PROT_EXEC), 0);
 	open_looking(&looking);
-	CHECK_EQ(process_table_ensure(looking.processes, getpid()), 0);
+	CHECK(process_table_ensure(looking.processes, getpid(), NULL, clock_now_ns()) >= 0);
 	wait_for_looks(&looking);
-	mappings = process_table_mappings(looking.processes, getpid(), clock_now_ns());
+	mappings = process_table_mappings(looking.processes, getpid(), NULL, clock_now_ns());
 	for (i = 0; i < nr; i++)
 		CHECK_EQ(mappings_find(mappings, (uintptr_t)many + i * page) != NULL, i % 2 == 0);
 	CHECK_EQ(munmap(many, nr * page), 0);
@@ -664,20 +719,20 @@ TEST(worker_looks_past_what_does_not_answer)
 	int32_t pid = getpid(), parent = getppid();
 
 	open_looking(&looking);
-	CHECK_EQ(process_table_ensure(looking.processes, 1), 0);
+	CHECK(process_table_ensure(looking.processes, 1, NULL, clock_now_ns()) >= 0);
 	wait_for_looks(&looking);
 	signal_a_child(0, SIGSTOP);
 	began_ns = clock_now_ns();
-	CHECK_EQ(process_table_ensure(looking.processes, pid), 0);
-	CHECK_EQ(process_table_ensure(looking.processes, parent), 0);
+	CHECK(process_table_ensure(looking.processes, pid, NULL, clock_now_ns()) >= 0);
+	CHECK(process_table_ensure(looking.processes, parent, NULL, clock_now_ns()) >= 0);
 	worker_step(looking.worker);
 	CHECK(clock_now_ns() - began_ns < NS_PER_SEC / 2);
 	CHECK(worker_is_looking(looking.worker));
-	CHECK(process_table_awaits(looking.processes, pid));
+	CHECK(process_table_awaits(looking.processes, pid, NULL, 0));
 	wait_for_looks(&looking);
 	CHECK(clock_now_ns() - began_ns > NS_PER_SEC / 2);
 	CHECK_EQ(process_table_nr_silent(looking.processes), 1);
-	CHECK(!process_table_awaits(looking.processes, parent));
+	CHECK(!process_table_awaits(looking.processes, parent, NULL, 0));
 	CHECK_EQ(troubles_of(looking.worker).nr_openers_late, 1);
 	CHECK(strstr(troubles_of(looking.worker).silent, "process ") != NULL);
 	close_looking(&looking);
@@ -696,15 +751,15 @@ TEST(worker_looks_survive_kills)
 
 		number = file_table_add(looking.files, &id, "/gone", getpid(), 0, 0);
 		CHECK(number >= 0);
-		process_table_distrust(looking.processes);
-		CHECK_EQ(process_table_ensure(looking.processes, getpid()), 0);
+		process_table_distrust(looking.processes, clock_now_ns());
+		CHECK(process_table_ensure(looking.processes, getpid(), NULL, clock_now_ns()) >= 0);
 		worker_step(looking.worker);
 		(void)usleep((unsigned)rand_r(&seed) % 2000);
 		signal_a_child(0, SIGKILL);
 		(void)usleep((unsigned)rand_r(&seed) % 2000);
 		wait_for_looks(&looking);
 		CHECK(file_table_get(looking.files, (uint32_t)number)->state != FILE_ASKED);
-		CHECK(!process_table_awaits(looking.processes, getpid()));
+		CHECK(!process_table_awaits(looking.processes, getpid(), NULL, 0));
 	}
 	close_looking(&looking);
 }
@@ -790,5 +845,97 @@ TEST(worker_parser_makes_few_system_calls)
 		worker_free(worker);
 		worker = open_worker();
 	}
+	worker_free(worker);
+}
+
+/* --- tasks of the opener ---------------------------------------------------------------------- */
+
+struct parts {
+	char text[64];
+	int nr_handles;
+	int err; /* to return */
+};
+
+static int take_part(void *context, const void *bytes, size_t nr, int handles[WORKER_HANDLES_MAX])
+{
+	struct parts *parts = context;
+	size_t i;
+
+	(void)strncat(parts->text, bytes, nr);
+	for (i = 0; i < WORKER_HANDLES_MAX; i++)
+		if (handles[i] >= 0) {
+			CHECK(fcntl(handles[i], F_GETFL) & O_PATH);
+			parts->nr_handles++;
+		}
+	return parts->err;
+}
+
+static int call_opener(struct worker *worker, const char *text, uint64_t most_ns,
+		       struct parts *parts, char doing[WORKER_DOING_BYTES])
+{
+	const struct opener_question question = {.task = TASK_OPEN,
+						 .bytes = text,
+						 .nr = strlen(text),
+						 .most_ns = most_ns,
+						 .take = take_part,
+						 .context = parts};
+
+	parts->text[0] = '\0';
+	parts->nr_handles = 0;
+	return worker_call_opener(worker, &question, doing);
+}
+
+TEST(worker_opener_answers)
+{
+	struct worker *worker = open_worker();
+	char doing[WORKER_DOING_BYTES];
+	struct parts parts = {0};
+
+	CHECK_EQ(call_opener(worker, "", NS_PER_SEC, &parts, doing), 0);
+	CHECK_STR(parts.text, "");
+	CHECK_EQ(call_opener(worker, "php", NS_PER_SEC, &parts, doing), 0);
+	CHECK_STR(parts.text, "parthandlespart");
+	CHECK_EQ(parts.nr_handles, 2);
+	CHECK_EQ(call_opener(worker, "p?p", NS_PER_SEC, &parts, doing), -EXDEV);
+	CHECK_STR(parts.text, "part");
+	check_goes_on(worker); /* a parser beside it */
+	CHECK_EQ(call_opener(worker, "p", NS_PER_SEC, &parts, doing), 0);
+	CHECK_STR(doing, "");
+	worker_free(worker);
+}
+
+/* An opener that dies, or whose answer is not accepted, is replaced. */
+TEST(worker_opener_fails)
+{
+	struct worker *worker = open_worker();
+	char doing[WORKER_DOING_BYTES];
+	struct parts parts = {0};
+
+	CHECK_EQ(call_opener(worker, "pd", 10 * NS_PER_SEC, &parts, doing), -EIO);
+	CHECK_STR(parts.text, "part");
+	parts.err = -EPROTO;
+	CHECK_EQ(call_opener(worker, "pp", 10 * NS_PER_SEC, &parts, doing), -EPROTO);
+	CHECK_STR(parts.text, "part");
+	parts.err = 0;
+	CHECK_EQ(call_opener(worker, "p", 10 * NS_PER_SEC, &parts, doing), 0);
+	worker_free(worker);
+}
+
+/* Each thing has its time, as long as the task goes on. */
+TEST(worker_opener_is_late)
+{
+	struct worker *worker = open_worker();
+	char doing[WORKER_DOING_BYTES];
+	struct parts parts = {0};
+
+	CHECK_EQ(call_opener(worker, "sssssp", 20 * NS_PER_SEC, &parts, doing), 0);
+	CHECK_STR(parts.text, "part");
+	CHECK_EQ(troubles_of(worker).nr_openers_late, 0);
+	CHECK_EQ(call_opener(worker, "psw", 20 * NS_PER_SEC, &parts, doing), -ETIME);
+	CHECK_STR(doing, "thing 2");
+	CHECK_STR(troubles_of(worker).silent, "thing 2");
+	CHECK_EQ(call_opener(worker, "ssssssss", NS_PER_SEC, &parts, doing), -ETIME);
+	CHECK_EQ(troubles_of(worker).nr_openers_late, 2);
+	CHECK_EQ(call_opener(worker, "p", NS_PER_SEC, &parts, doing), 0);
 	worker_free(worker);
 }

@@ -16,10 +16,14 @@ struct world {
 	struct unwinder *unwinder;
 };
 
-/* Returns false if out of memory; the world must be closed in either case. */
-static inline bool world_try_open(struct world *world, size_t max_bytes, struct error *error)
+/*
+ * unused_ns: as in struct unwinder_options. Returns false if out of memory; the world must be closed in either case.
+ */
+static inline bool world_try_open_for(struct world *world, size_t max_bytes, uint64_t unused_ns,
+				      struct error *error)
 {
-	struct unwinder_options options = {.max_bytes = max_bytes, .max_frames = 127};
+	struct unwinder_options options = {
+		.max_bytes = max_bytes, .max_frames = 127, .unused_ns = unused_ns};
 
 	*world = (struct world){.files = file_table_new(64), .worker = worker_new(error)};
 	options.files = world->files;
@@ -27,6 +31,11 @@ static inline bool world_try_open(struct world *world, size_t max_bytes, struct 
 	if (world->files && world->worker)
 		world->unwinder = unwinder_new(&options, error);
 	return world->unwinder != NULL;
+}
+
+static inline bool world_try_open(struct world *world, size_t max_bytes, struct error *error)
+{
+	return world_try_open_for(world, max_bytes, 0, error);
 }
 
 static inline void world_open(struct world *world, size_t max_bytes)
@@ -52,12 +61,12 @@ static inline uint32_t world_add_file(struct world *world, int fd)
 
 #define MAPPING_BYTES 0x10000000UL
 
-/* Maps a whole file after the existing mappings; returns the address. */
+/* Maps a whole file after the existing mappings, with a gap; returns the address. */
 static inline uint64_t add_mapping(struct mappings **mappings, enum mapping_kind kind,
 				   uint32_t file)
 {
 	uint64_t start = MAPPING_BYTES * (mappings_nr(*mappings) + 1);
-	const struct mapping mapping = {start, start + MAPPING_BYTES, 0, kind, file};
+	const struct mapping mapping = {start, start + MAPPING_BYTES / 2, 0, kind, file};
 
 	CHECK_EQ(mappings_add(mappings, &mapping), 0);
 	return start;
@@ -81,8 +90,7 @@ static inline void wait_for_tables(struct world *world)
 static inline struct unwind_process *find_process(const struct world *world, uint32_t pid)
 {
 	struct unwind_pool *pool = unwinder_pool(world->unwinder);
-	const struct unwind_process_set *set =
-		&unwind_pool_processes(pool)[unwind_process_set_of(pid)];
+	const struct unwind_process_set *set = unwind_pool_set_of(pool, pid);
 	struct unwind_process *found = NULL;
 	size_t way;
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The first process of a test machine: mounts the usual file systems, runs the tests (all, or the
-# ones named in $TESTS) one after the other, and switches the machine off. It also has the functions
-# that the tests share; each test is a file that is sourced in a subshell and prints one line per
-# check on the console:
+# ones named in $TESTS, without those in $LEAVE_OUT) one after the other, and switches the machine
+# off. It also has the functions that the tests share; each test is a file that is sourced in a
+# subshell and prints one line per check on the console:
 #
 #   PASS name   FAIL name: details   SKIP name: needs REQUIREMENT   FIGURE name value…
 #
@@ -60,10 +60,10 @@ stat_of() {
 	awk -v name="$1" '$1 == name { value = $2 } END { print value + 0 }' stats
 }
 
-# sum_matching REGEX: prints the number of samples in matching folded lines. Write [[] for a
+# sum_matching REGEX: prints the sum of matching folded lines. Write [[] for a
 # bracket: awk removes backslashes.
 sum_matching() {
-	awk -v re="$1" '$0 ~ re { sum += $NF } END { printf "%d\n", sum }' out
+	awk -v re="$1" '$0 ~ re { sum += $NF } END { printf "%.0f\n", sum }' out
 }
 
 percent() { # percent PART WHOLE
@@ -90,6 +90,43 @@ check_missed() {
 		$((known * 100)) -le $(($3 * 120))
 }
 
+# check_shares NAME FOLDED SAMPLES MISSED PER_MILLE: the file's amounts agree with the times that the
+# program truth has measured, which are in out. With N samples, M missed ones, a path's share p, and
+# a tolerance t for what the emulator does to the clocks:
+#
+#   |n - N p|  <=  4 sqrt(N p (1 - p))  +  t N  +  M / 4  +  1
+#
+# (busybox's awk has no square root.)
+check_shares() {
+	awk -v samples="$3" -v missed="$4" -v tolerance="$5" '
+	FNR == NR && $1 !~ /^thread:/ && NF == 3 { ns[$1] = $2; sum_ns += $2 }
+	FNR == NR { next }
+	{
+		line = $0
+		sub(/ [0-9]+$/, ";", line)
+		all += $NF
+		for (path in ns)
+			if (index(line, ";" path ";")) {
+				seen[path] += $NF
+				total += $NF
+			}
+	}
+	END {
+		if (!total) { print "no sample in any path"; exit }
+		nr = samples * total / all
+		for (path in ns) {
+			share = ns[path] / sum_ns
+			off = nr * (seen[path] / total - share)
+			beyond = (off < 0 ? -off : off) - nr * tolerance / 1000 - missed / 4 - 1
+			if (beyond > 0 && beyond * beyond > 16 * nr * share * (1 - share))
+				printf "%s: %.0f samples, %.0f expected; ",
+					path, nr * seen[path] / total, nr * share
+		}
+		printf "%.0f %.0f\n", nr, sum_ns / 1e6 > "total"
+	}' out "$2" >wrong
+	if [ -s wrong ]; then fail "$1" "$(cat wrong)"; else pass "$1"; fi
+}
+
 mount_all() {
 	mount -t proc proc /proc
 	mount -t sysfs sys /sys
@@ -103,9 +140,12 @@ allow_slow_samples() {
 	echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
 }
 
+seconds_up() { sed 's/[. ].*//' /proc/uptime; }
+
 # A test that dies without output is a failure.
 run_test() {
 	TEST=$(basename "$1" .sh)
+	began=$(seconds_up)
 	# shellcheck source=/dev/null # the tests in tests/vm/guest
 	(. "$1") >result
 	status=$?
@@ -113,6 +153,7 @@ run_test() {
 	if [ $status -ne 0 ] || ! grep -qE '^(PASS|FAIL|SKIP) ' result; then
 		fail "ends" "status $status"
 	fi
+	figure took "$TEST" $(($(seconds_up) - began))
 }
 
 # Checks the kernel log for warnings and errors.
@@ -135,6 +176,9 @@ allow_slow_samples
 cd /tmp || exit
 echo "BOOTED $(uname -r)"
 for test in /tests/${TESTS:-*}.sh; do
+	case ",${LEAVE_OUT:-}," in
+	*",$(basename "$test" .sh),"*) continue ;;
+	esac
 	run_test "$test"
 done
 kernel_log

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -496,4 +497,15 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 		}
 	}
 	return err;
+}
+
+#define MAX_CPUS 65536
+
+int option_take_cpus(const char *value, uint32_t **list, size_t *nr, struct error *error)
+{
+	free(*list);
+	*list = NULL;
+	if (number_parse_list(value, true, MAX_CPUS, MAX_CPUS, list, nr) < 0)
+		return option_bad(error, "--cpu", value, "a list such as 0,2-5");
+	return 0;
 }

@@ -112,6 +112,9 @@ size_t option_find_name(const char *text, size_t bytes, const char *const *names
 int option_take_choice(const char *option, const char *value, const char *const *names, size_t nr,
 		       struct error *error);
 
+/* Parses the CPUs of --cpu. The list is replaced, and freed by the caller. 0, or option_bad(). */
+int option_take_cpus(const char *value, uint32_t **list, size_t *nr, struct error *error);
+
 /*
  * Parses comma-separated names into bits: 1 for the first of `names`, and so on. Returns 0, or
  * -EINVAL with an error that lists the names.

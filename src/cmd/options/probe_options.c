@@ -36,14 +36,13 @@ static bool is_decimal(const char *text, size_t nr)
 	return digits && all == nr;
 }
 
-static int take_budget(void *context, const char *value, struct error *error)
+int budget_option_take(const char *value, double *ret_share, struct error *error)
 {
-	struct probe_options *options = context;
 	size_t nr = strlen(value);
 	double percent = 0;
 
 	if (!strcmp(value, "off")) {
-		options->budget = 0;
+		*ret_share = 0;
 		return 0;
 	}
 	if (nr && value[nr - 1] == '%' && is_decimal(value, nr - 1))
@@ -51,8 +50,13 @@ static int take_budget(void *context, const char *value, struct error *error)
 	if (percent <= 0 || percent > 100)
 		return option_bad(error, "--budget", value,
 				  "a share of each CPU such as 5%, or off");
-	options->budget = percent / 100;
+	*ret_share = percent / 100;
 	return 0;
+}
+
+static int take_budget(void *context, const char *value, struct error *error)
+{
+	return budget_option_take(value, &((struct probe_options *)context)->budget, error);
 }
 
 static int take_without(void *context, const char *value, struct error *error)

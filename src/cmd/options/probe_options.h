@@ -9,6 +9,11 @@
 #include "cmd/options/option_table.h"
 #include "run/config.h"
 
+/*
+ * Takes the value of --budget, "5%" or "off", as a share of each CPU's time; 0: off.
+ */
+int budget_option_take(const char *value, double *ret_share, struct error *error);
+
 /* Returns the rows: -r, -l, --budget, --max-probes, --debug-dir, --force, --without. */
 struct option_group probe_options_group(struct probe_options *options);
 

@@ -139,7 +139,7 @@ static const struct option_row rows[] = {
 		      "limit for different stacks counted in the kernel (same default)"),
 	OPTION_NUMBER(0, "table-bytes", "N", struct stack_options, max_table_bytes, 1ULL << 20,
 		      1ULL << 30, "1 MiB to 1 GiB, in bytes",
-		      "memory for unwind tables (default 64 MiB)"),
+		      "memory for unwind tables (default 1/128 of all, at least 64 MiB)"),
 	{0, "table-cache", "DIR", take_table_cache,
 	 "directory for cached unwind tables, or 'none' (default /var/cache/stook/unwind)"},
 	OPTION_SWITCH(0, "force", struct stack_options, force,

@@ -1,6 +1,7 @@
 /* Options for which tasks are recorded, and for how long. */
 #include "cmd/options/task_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -182,6 +183,16 @@ int task_options_take_duration(struct run_config *options, const char *word, str
 		return take_duration(options, word, error);
 	(void)error_set(error, -EINVAL, "more than one duration: '%s'", word);
 	error_hint(error, "separate several pids by commas: -p $(pgrep -d, NAME)");
+	return -EINVAL;
+}
+
+int task_options_take_word(struct run_config *options, const char *command, const char *word,
+			   struct error *error)
+{
+	if (isdigit((unsigned char)word[0]) || word[0] == '.')
+		return task_options_take_duration(options, word, error);
+	(void)error_set(error, -EINVAL, "unexpected argument '%s'", word);
+	error_hint(error, "put a command after '--': stook %s -- %s", command, word);
 	return -EINVAL;
 }
 

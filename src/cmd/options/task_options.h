@@ -15,6 +15,10 @@ struct option_group task_options_group(struct run_config *options);
 /* Takes an operand that is the duration. Returns 0 or -EINVAL. */
 int task_options_take_duration(struct run_config *options, const char *word, struct error *error);
 
+/* Likewise, for commands without other operands; another word is an error. */
+int task_options_take_word(struct run_config *options, const char *command, const char *word,
+			   struct error *error);
+
 /*
  * Called after option_table_parse(): takes the command after `--`, and rejects contradictions.
  * Returns 0 or -EINVAL.

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -20,9 +19,9 @@
 #include "elf/image/debug_link.h"
 #include "elf/unwind/unwind_compile.h"
 
-/* CPU time available at the start, and added with each second. */
-#define BUDGET_NS	   (2 * NS_PER_SEC)
-#define BUDGET_NS_A_SECOND (NS_PER_SEC / 20)
+/* CPU time available at most, as at the start, and the part of the elapsed time that is added to what is left of it. */
+#define BUDGET_NS    (2 * NS_PER_SEC)
+#define BUDGET_SHARE 20
 
 #define NICER_BY 5
 
@@ -58,7 +57,7 @@ struct table_worker {
 	struct made_table *made;
 	size_t nr_made, made_capacity;
 	size_t nr_waiting;
-	uint64_t started_ns;
+	struct table_budget budget;
 };
 
 /* --- in a parser ------------------------------------------------------------------------------ */
@@ -128,13 +127,13 @@ struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache
 	tables->worker = worker;
 	tables->cache = cache;
 	tables->max_bytes = max_bytes;
-	tables->started_ns = clock_now_ns();
+	table_budget_begin(&tables->budget, clock_now_ns());
 	/*
 	 * Samples wait for tables, so the parsers get a slightly higher priority than other processes. All
 	 * programs need libc's table, so the parser for it is started now.
 	 */
 	for (i = 0; i < ARRAY_SIZE(parsers); i++)
-		worker_set_niceness(worker, parsers[i], getpriority(PRIO_PROCESS, 0) - NICER_BY);
+		worker_favor(worker, parsers[i], NICER_BY);
 	worker_begin(worker, PARSER_ROOT_FILES);
 	return tables;
 }
@@ -159,16 +158,28 @@ void table_worker_free(struct table_worker *tables)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static bool is_in_debt(const struct table_worker *tables)
+void table_budget_begin(struct table_budget *budget, uint64_t now_ns)
 {
-	uint64_t allowed_ns =
-		BUDGET_NS + (clock_now_ns() - tables->started_ns) / NS_PER_SEC * BUDGET_NS_A_SECOND;
+	*budget = (struct table_budget){.since_ns = now_ns, .allowed_ns = BUDGET_NS};
+}
+
+bool table_budget_allows(struct table_budget *budget, uint64_t now_ns, uint64_t used_ns)
+{
+	budget->allowed_ns += (now_ns - budget->since_ns) / BUDGET_SHARE;
+	budget->since_ns = now_ns;
+	if (budget->allowed_ns > used_ns + BUDGET_NS)
+		budget->allowed_ns = used_ns + BUDGET_NS;
+	return used_ns <= budget->allowed_ns;
+}
+
+static bool is_in_debt(struct table_worker *tables)
+{
 	uint64_t used_ns = 0;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(parsers); i++)
 		used_ns += worker_cpu_ns(tables->worker, parsers[i]);
-	return used_ns > allowed_ns;
+	return !table_budget_allows(&tables->budget, clock_now_ns(), used_ns);
 }
 
 /* Handles requests of a parser: for the debug file, and to continue if the table is not in the cache. */
@@ -313,12 +324,17 @@ bool table_worker_take(struct table_worker *tables, struct made_table *ret)
 	return true;
 }
 
+bool table_worker_has_room(const struct table_worker *tables)
+{
+	return tables->nr_wishes < WISHES_MAX;
+}
+
 int table_worker_add(struct table_worker *tables, const struct table_wish *wish)
 {
 	int err = 0;
 	size_t i;
 
-	if (tables->nr_wishes >= WISHES_MAX)
+	if (!table_worker_has_room(tables))
 		err = -ENOSPC;
 	else if (ARRAY_RESERVE(tables->made, tables->made_capacity, tables->nr_waiting + 1) < 0)
 		err = -ENOMEM;

@@ -3,7 +3,8 @@
  * compiling a large one takes long enough for a ring buffer to overflow.
  *
  * The parsers have a budget of CPU time, so that a host that starts new programs all the time is not slowed
- * down by their tables: a fixed amount at first, then a share of the elapsed time.
+ * down by their tables: a fixed amount at first, then a share of the elapsed time. It is not saved up beyond that amount,
+ * so that idle hours do not buy minutes of full use.
  */
 #ifndef STOOK_COLLECT_UNWIND_TABLE_WORKER_H
 #define STOOK_COLLECT_UNWIND_TABLE_WORKER_H
@@ -35,6 +36,9 @@ struct table_wish {
 	bool may_cache;
 };
 
+/* False if too many requests are waiting. */
+bool table_worker_has_room(const struct table_worker *tables);
+
 /* Requests a table. 0, -ENOMEM, or -ENOSPC: too many requests are waiting. */
 int table_worker_add(struct table_worker *tables, const struct table_wish *wish);
 
@@ -53,6 +57,16 @@ bool table_worker_take(struct table_worker *tables, struct made_table *ret);
 
 /* Returns the number of requested tables that were not taken yet. */
 size_t table_worker_nr_waiting(const struct table_worker *tables);
+
+struct table_budget {
+	uint64_t since_ns;   /* when allowed_ns was last increased */
+	uint64_t allowed_ns; /* CPU time that may have been used by then */
+};
+
+void table_budget_begin(struct table_budget *budget, uint64_t now_ns);
+
+/* True if more CPU time may be used; used_ns: since the beginning. */
+bool table_budget_allows(struct table_budget *budget, uint64_t now_ns, uint64_t used_ns);
 
 /* The task that runs in the parsers. */
 int table_worker_task(struct worker_job *job, void **state);

@@ -15,9 +15,10 @@
 #include <bpf/bpf.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
+#include "kernel/aside.h"
 
-#define PIECE_UNITS 2 /* alignment and granularity of pieces */
+#define PIECE_UNITS 2  /* alignment and granularity of pieces */
+#define GROWTH_MAX  16 /* chunks added at once */
 
 struct extent {
 	uint32_t place, units;
@@ -28,16 +29,27 @@ struct extents {
 	size_t nr, capacity;
 };
 
+/* Chunks that are being made. */
+struct growth {
+	struct aside aside;
+	bool is_begun;
+	int fds[GROWTH_MAX];
+	char *memory[GROWTH_MAX];
+	size_t nr, nr_entered;
+};
+
 struct unwind_pool {
 	struct unwind_pool_fds fds;
 	bool is_own; /* private memory that the kernel does not read */
 	struct unwind_process_set *processes;
+	uint32_t nr_sets;
 	struct unwind_table_entry *tables;
 	char *chunks[POOL_MAX_CHUNKS];
 	size_t nr_chunks, max_chunks;
 	struct extents free;  /* sorted by place */
 	struct extents limbo; /* released since the last epoch ended */
-	size_t bytes;
+	size_t bytes, limbo_bytes;
+	struct growth growth;
 };
 
 static size_t round_to_page(size_t bytes)
@@ -63,8 +75,22 @@ static void unmap_memory(void *memory, size_t bytes)
 		(void)munmap(memory, round_to_page(bytes));
 }
 
-#define PROCESSES_BYTES (UNWIND_PROCESS_SETS * sizeof(struct unwind_process_set))
-#define TABLES_BYTES	(UNWIND_MAX_TABLES * sizeof(struct unwind_table_entry))
+#define TABLES_BYTES (UNWIND_MAX_TABLES * sizeof(struct unwind_table_entry))
+
+/* A thousandth of the memory. */
+uint32_t unwind_pool_nr_sets(size_t max_bytes)
+{
+	size_t nr = max_bytes / 1024 / sizeof(struct unwind_process_set);
+
+	if (nr < UNWIND_MIN_PROCESS_SETS)
+		return UNWIND_MIN_PROCESS_SETS;
+	return nr < UNWIND_MAX_PROCESS_SETS ? (uint32_t)nr : UNWIND_MAX_PROCESS_SETS;
+}
+
+static size_t processes_bytes(const struct unwind_pool *pool)
+{
+	return pool->nr_sets * sizeof(struct unwind_process_set);
+}
 
 struct unwind_pool *unwind_pool_new(const struct unwind_pool_fds *fds, size_t max_bytes,
 				    struct error *error)
@@ -83,7 +109,8 @@ struct unwind_pool *unwind_pool_new(const struct unwind_pool_fds *fds, size_t ma
 		pool->max_chunks = POOL_MAX_CHUNKS;
 	if (!pool->max_chunks)
 		pool->max_chunks = 1;
-	pool->processes = map_memory(pool, pool->fds.processes, PROCESSES_BYTES);
+	pool->nr_sets = unwind_pool_nr_sets(max_bytes);
+	pool->processes = map_memory(pool, pool->fds.processes, processes_bytes(pool));
 	pool->tables = map_memory(pool, pool->fds.tables, TABLES_BYTES);
 	if (!pool->processes || !pool->tables) {
 		(void)error_set_errno(error, "cannot map memory for unwind tables");
@@ -93,24 +120,14 @@ struct unwind_pool *unwind_pool_new(const struct unwind_pool_fds *fds, size_t ma
 	return pool;
 }
 
-void unwind_pool_free(struct unwind_pool *pool)
+struct unwind_process_set *unwind_pool_set(const struct unwind_pool *pool, uint32_t number)
 {
-	size_t i;
-
-	if (!pool)
-		return;
-	for (i = 0; i < pool->nr_chunks; i++)
-		unmap_memory(pool->chunks[i], POOL_CHUNK_BYTES);
-	unmap_memory(pool->processes, PROCESSES_BYTES);
-	unmap_memory(pool->tables, TABLES_BYTES);
-	free(pool->free.items);
-	free(pool->limbo.items);
-	free(pool);
+	return number < pool->nr_sets ? &pool->processes[number] : NULL;
 }
 
-struct unwind_process_set *unwind_pool_processes(struct unwind_pool *pool)
+struct unwind_process_set *unwind_pool_set_of(const struct unwind_pool *pool, uint32_t pid)
 {
-	return pool->processes;
+	return &pool->processes[unwind_process_set_of(pid, pool->nr_sets)];
 }
 
 struct unwind_table_entry *unwind_pool_tables(struct unwind_pool *pool)
@@ -126,11 +143,10 @@ struct unwind_table_entry *unwind_pool_tables(struct unwind_pool *pool)
  */
 static void put_back(struct extents *extents, struct extent extent)
 {
-	struct extent *at = extents->items + extents->nr;
-	struct extent *end = at;
+	struct extent *end = extents->items + extents->nr;
+	struct extent *at = extents->items +
+			    array_first(extents->nr, i, extents->items[i].place > extent.place);
 
-	while (at > extents->items && at[-1].place > extent.place)
-		at--;
 	if (at > extents->items && at[-1].place + at[-1].units == extent.place &&
 	    POOL_CHUNK(at[-1].place) == POOL_CHUNK(extent.place)) {
 		at--;
@@ -177,48 +193,139 @@ static int reserve(struct extents *extents, size_t more)
 
 /* --- chunks ---------------------------------------------------------------------------------- */
 
-/* Creates a chunk: the memory of a new map in the next slot of the map of chunks. */
-static char *new_chunk(const struct unwind_pool *pool)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	uint32_t slot = (uint32_t)pool->nr_chunks;
-	cleanup_fd int fd = -1;
-	char *memory;
-
-	if (pool->is_own)
-		return map_memory(pool, -1, POOL_CHUNK_BYTES);
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "stook_chunk", sizeof(uint32_t), POOL_CHUNK_BYTES,
-			    1, &options);
-	if (fd < 0)
-		return NULL;
-	memory = map_memory(pool, fd, POOL_CHUNK_BYTES);
-	if (memory && bpf_map_update_elem(pool->fds.chunks, &slot, &fd, BPF_ANY) < 0) {
-		unmap_memory(memory, POOL_CHUNK_BYTES);
-		return NULL;
-	}
-	return memory;
-}
-
-static int add_chunk(struct unwind_pool *pool)
+/* There is room in the list of free extents. */
+static void add_chunk(struct unwind_pool *pool, char *memory)
 {
 	uint32_t place = (uint32_t)pool->nr_chunks * POOL_CHUNK_UNITS;
 	uint32_t units = POOL_CHUNK_UNITS;
-	char *memory;
 
-	if (pool->nr_chunks == pool->max_chunks)
-		return -ENOSPC;
-	if (reserve(&pool->free, 1) < 0)
-		return -ENOMEM;
-	memory = new_chunk(pool);
-	if (!memory)
-		return -ENOMEM;
 	if (!place) { /* place 0 means "none" */
 		place = PIECE_UNITS;
 		units -= PIECE_UNITS;
 	}
 	pool->chunks[pool->nr_chunks++] = memory;
 	put_back(&pool->free, (struct extent){place, units});
+}
+
+/* Creates maps of a chunk each, and maps their memory. Returns their number, up to nr. */
+static size_t create_chunks(const struct unwind_pool *pool, int *fds, char **memory, size_t nr)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		fds[i] = pool->is_own
+				 ? -1
+				 : bpf_map_create(BPF_MAP_TYPE_ARRAY, "stook_chunk",
+						  sizeof(uint32_t), POOL_CHUNK_BYTES, 1, &options);
+		memory[i] = fds[i] < 0 && !pool->is_own
+				    ? NULL
+				    : map_memory(pool, fds[i], POOL_CHUNK_BYTES);
+		if (memory[i])
+			continue;
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+		break;
+	}
+	return i;
+}
+
+/*
+ * Enters maps in the next slots of the map of chunks. Returns the number of those entered. Each update waits for a grace
+ * period, so they are entered at once, where the kernel can (Linux 5.19).
+ */
+static size_t enter_chunks(const struct unwind_pool *pool, const int *fds, size_t nr)
+{
+	uint32_t slots[GROWTH_MAX], count = (uint32_t)nr;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		slots[i] = (uint32_t)(pool->nr_chunks + i);
+	if (bpf_map_update_batch(pool->fds.chunks, slots, fds, &count, NULL) == 0)
+		return nr;
+	return bpf_map_update_elem(pool->fds.chunks, &slots[0], &fds[0], BPF_ANY) == 0;
+}
+
+/* Chunks to add at once: the larger the pool, the more, so that it grows in few steps. */
+static size_t growth_of(const struct unwind_pool *pool)
+{
+	size_t nr = 1 + pool->nr_chunks / 4, most = pool->max_chunks - pool->nr_chunks;
+
+	nr = nr < GROWTH_MAX ? nr : GROWTH_MAX;
+	return nr < most ? nr : most;
+}
+
+/* Creates and enters chunks; may wait. */
+static int make_chunks(void *context)
+{
+	struct unwind_pool *pool = context;
+	struct growth *growth = &pool->growth;
+	size_t i;
+
+	growth->nr = create_chunks(pool, growth->fds, growth->memory, growth->nr);
+	growth->nr_entered = pool->is_own || !growth->nr
+				     ? growth->nr
+				     : enter_chunks(pool, growth->fds, growth->nr);
+	for (i = 0; i < growth->nr; i++)
+		if (growth->fds[i] >= 0)
+			(void)close(growth->fds[i]);
 	return 0;
+}
+
+/* Waits for the chunks that are being made, and adds them. -ENOMEM if there are none. */
+static int add_chunks(struct unwind_pool *pool)
+{
+	struct growth *growth = &pool->growth;
+	size_t i;
+	int err;
+
+	(void)aside_finish(&growth->aside);
+	err = growth->nr_entered && reserve(&pool->free, growth->nr_entered) == 0 ? 0 : -ENOMEM;
+	for (i = 0; i < growth->nr; i++)
+		if (i < growth->nr_entered && !err)
+			add_chunk(pool, growth->memory[i]);
+		else
+			unmap_memory(growth->memory[i], POOL_CHUNK_BYTES);
+	*growth = (struct growth){0};
+	return err;
+}
+
+/* Begins to make chunks; false: no more are allowed. */
+static bool begin_growth(struct unwind_pool *pool)
+{
+	pool->growth.nr = growth_of(pool);
+	pool->growth.is_begun = pool->growth.nr > 0;
+	if (pool->growth.is_begun)
+		aside_begin(&pool->growth.aside, make_chunks, pool);
+	return pool->growth.is_begun;
+}
+
+/* The next chunks are made before they are needed, so that allocations need not wait for them. */
+static void grow_ahead(struct unwind_pool *pool)
+{
+	const size_t all = unwind_pool_chunk_bytes(pool);
+
+	if (pool->growth.is_begun && aside_is_done(&pool->growth.aside))
+		(void)add_chunks(pool);
+	else if (!pool->growth.is_begun && !pool->is_own && all - pool->bytes < POOL_CHUNK_BYTES)
+		(void)begin_growth(pool);
+}
+
+void unwind_pool_free(struct unwind_pool *pool)
+{
+	size_t i;
+
+	if (!pool)
+		return;
+	if (pool->growth.is_begun)
+		(void)add_chunks(pool);
+	for (i = 0; i < pool->nr_chunks; i++)
+		unmap_memory(pool->chunks[i], POOL_CHUNK_BYTES);
+	unmap_memory(pool->processes, processes_bytes(pool));
+	unmap_memory(pool->tables, TABLES_BYTES);
+	free(pool->free.items);
+	free(pool->limbo.items);
+	free(pool);
 }
 
 static uint32_t units_of(size_t bytes)
@@ -235,10 +342,11 @@ uint32_t unwind_pool_allocate(struct unwind_pool *pool, size_t bytes)
 	if (!bytes || bytes > UNWIND_POOL_MAX_PIECE)
 		return 0;
 	place = take(&pool->free, units);
-	if (!place && add_chunk(pool) == 0)
+	while (!place && (pool->growth.is_begun || begin_growth(pool)) && add_chunks(pool) == 0)
 		place = take(&pool->free, units);
 	if (place)
 		pool->bytes += (size_t)units * POOL_UNIT_BYTES;
+	grow_ahead(pool);
 	return place;
 }
 
@@ -250,6 +358,7 @@ void unwind_pool_release(struct unwind_pool *pool, uint32_t place, size_t bytes)
 	if (!place || reserve(&pool->limbo, 1) < 0)
 		return;
 	pool->limbo.items[pool->limbo.nr++] = (struct extent){place, units};
+	pool->limbo_bytes += (size_t)units * POOL_UNIT_BYTES;
 }
 
 void unwind_pool_epoch_ended(struct unwind_pool *pool)
@@ -258,20 +367,15 @@ void unwind_pool_epoch_ended(struct unwind_pool *pool)
 
 	if (reserve(&pool->free, pool->limbo.nr) < 0)
 		return; /* retried when the next epoch ends */
-	for (i = 0; i < pool->limbo.nr; i++) {
+	for (i = 0; i < pool->limbo.nr; i++)
 		put_back(&pool->free, pool->limbo.items[i]);
-		pool->bytes -= (size_t)pool->limbo.items[i].units * POOL_UNIT_BYTES;
-	}
-	pool->limbo.nr = 0;
+	pool->bytes -= pool->limbo_bytes;
+	pool->limbo.nr = pool->limbo_bytes = 0;
 }
 
 size_t unwind_pool_limbo_bytes(const struct unwind_pool *pool)
 {
-	size_t bytes = 0, i;
-
-	for (i = 0; i < pool->limbo.nr; i++)
-		bytes += (size_t)pool->limbo.items[i].units * POOL_UNIT_BYTES;
-	return bytes;
+	return pool->limbo_bytes;
 }
 
 char *unwind_pool_chunk(const struct unwind_pool *pool, uint32_t place)

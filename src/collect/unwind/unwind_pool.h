@@ -30,8 +30,13 @@ struct unwind_pool *unwind_pool_new(const struct unwind_pool_fds *fds, size_t ma
 				    struct error *error);
 void unwind_pool_free(struct unwind_pool *pool);
 
-struct unwind_process_set *unwind_pool_processes(struct unwind_pool *pool); /* all sets */
-struct unwind_table_entry *unwind_pool_tables(struct unwind_pool *pool);    /* all tables */
+/* Returns how many sets of processes belong to a pool of this size: the entries of their map. */
+uint32_t unwind_pool_nr_sets(size_t max_bytes);
+
+struct unwind_process_set *unwind_pool_set(const struct unwind_pool *pool,
+					   uint32_t number); /* NULL: past the last */
+struct unwind_process_set *unwind_pool_set_of(const struct unwind_pool *pool, uint32_t pid);
+struct unwind_table_entry *unwind_pool_tables(struct unwind_pool *pool); /* all tables */
 
 /* The largest piece: a chunk without the reserved space at its start (place 0 means "none"). */
 #define UNWIND_POOL_MAX_PIECE (POOL_CHUNK_BYTES - 32)

@@ -1,8 +1,9 @@
 /*
  * Processes and tables in the pool.
  *
- * A file keeps its table number for the whole run, even if its table is evicted and loaded again,
- * because mappings and cached rules in the kernel refer to the number.
+ * A file keeps its table number even if its table is evicted and loaded again, because mappings and cached rules in the
+ * kernel refer to the number. When most numbers are used, those of files that no published process has mapped are given
+ * to other files, after the end of the next epoch: until then programs may still refer to them.
  */
 #include "collect/unwind/unwinder.h"
 
@@ -14,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "collect/unwind/table_worker.h"
 #include "collect/unwind/unwind_pool.h"
 #include "elf/image/elf_image.h"
@@ -24,6 +26,7 @@
 #define NO_TABLE       UINT32_MAX
 #define LEFT_OUT       (UINT32_MAX - 1) /* UNWIND_MAX_TABLES reached */
 #define NO_FILE	       UINT32_MAX
+#define MANY_TABLES    (UNWIND_MAX_TABLES / 4 * 3)
 #define MAX_DISK_BYTES (256ULL << 20)
 
 /*
@@ -32,11 +35,19 @@
  */
 #define STRAYS_UNTIL_FINAL 3
 
+/*
+ * Tables that are not used for this long, or up to twice as long, are dropped: programs that come and go would fill the
+ * memory up to its limit. If such a table is needed again, it is mostly read from the cache.
+ */
+#define UNUSED_NS (300 * NS_PER_SEC)
+
 /* Interval at which deadlines and the budget of parsers are checked while waiting for tables. */
 #define LOOK_MS 20
 
 struct table {
-	uint32_t file;
+	uint32_t file;	     /* NO_FILE: the vdso's, or the number is not used */
+	uint32_t next;	     /* in its list of unused numbers; 0: last */
+	bool is_mapped;	     /* while numbers are taken back */
 	bool is_asked;	     /* requested from the worker */
 	bool is_unread;	     /* absent because its file was not open at the time */
 	uint32_t not_before; /* epoch of the next attempt, after a full pool or a temporary error */
@@ -49,12 +60,16 @@ struct unwinder {
 	struct table_worker *worker;
 	struct table *tables;
 	size_t nr_tables, table_capacity;
-	uint32_t *table_of_file; /* file number → table number */
-	size_t nr_files, file_capacity;
-	uint32_t *stale; /* pids; some may be unpublished by now */
+	uint32_t unused,
+		retired; /* lists of numbers without a file: to be used again; from the next epoch on */
+	size_t nr_unused;	      /* in both lists */
+	struct u64_map table_of_file; /* file number → table number, or LEFT_OUT */
+	uint32_t *stale;	      /* pids; some may be unpublished by now */
 	size_t nr_stale, stale_capacity;
 	uint32_t sequence; /* of the last published process */
 	uint32_t epoch;
+	uint32_t checked_epoch; /* when unused tables were last dropped */
+	uint64_t checked_ns;
 	uint32_t hand; /* next victim in a full set */
 	struct unwinder_cost cost;
 	struct error cache_error; /* code 0: none */
@@ -102,6 +117,9 @@ struct unwinder *unwinder_new(const struct unwinder_options *options, struct err
 		return NULL;
 	}
 	unwinder->options = *options;
+	if (!options->unused_ns)
+		unwinder->options.unused_ns = UNUSED_NS;
+	unwinder->checked_ns = clock_now_ns();
 	unwinder->pool = unwind_pool_new(options->fds, options->max_bytes, error);
 	if (unwinder->pool && options->cache_folder)
 		/* Not fatal: without the cache, tables are compiled again. */
@@ -129,7 +147,7 @@ void unwinder_free(struct unwinder *unwinder)
 		loaded_table_clear(&unwinder->tables[i].loaded);
 	unwind_pool_free(unwinder->pool);
 	free(unwinder->tables);
-	free(unwinder->table_of_file);
+	u64_map_clear(&unwinder->table_of_file);
 	free(unwinder->stale);
 	free(unwinder);
 }
@@ -163,28 +181,44 @@ static void look_again(struct unwinder *unwinder, uint32_t number)
 	set_state(unwinder, number, UNWIND_TABLE_WANTED);
 }
 
+/* Gives a file a table number. -ENOSPC: all are in use. */
+static int64_t give_number(struct unwinder *unwinder, uint32_t file)
+{
+	const uint32_t number = unwinder->unused;
+
+	if (!number && unwinder->nr_tables == UNWIND_MAX_TABLES)
+		return -ENOSPC;
+	if (!number)
+		return add_table(unwinder, file) < 0 ? -ENOMEM : (int64_t)unwinder->nr_tables - 1;
+	unwinder->unused = unwinder->tables[number].next;
+	unwinder->nr_unused--;
+	unwinder->tables[number] = (struct table){.file = file};
+	set_state(unwinder, number, UNWIND_TABLE_WANTED);
+	return number;
+}
+
 static int64_t table_of_file(struct unwinder *unwinder, uint32_t file)
 {
-	uint32_t *number;
+	const uint64_t *known = u64_map_find(&unwinder->table_of_file, file);
+	int64_t number = known ? (int64_t)*known : LEFT_OUT;
 
-	if (ARRAY_RESERVE(unwinder->table_of_file, unwinder->file_capacity, (size_t)file + 1) < 0)
-		return -ENOMEM;
-	while (unwinder->nr_files <= file)
-		unwinder->table_of_file[unwinder->nr_files++] = NO_TABLE;
-	number = &unwinder->table_of_file[file];
-	if (*number == NO_TABLE && unwinder->nr_tables == UNWIND_MAX_TABLES) {
-		*number = LEFT_OUT;
-		unwinder->cost.nr_files_left_out++;
-	}
-	if (*number == LEFT_OUT)
-		return -ENOSPC;
-	if (*number == NO_TABLE) {
-		if (add_table(unwinder, file) < 0)
+	if (!known) {
+		if (u64_map_set(&unwinder->table_of_file, file, LEFT_OUT) < 0)
 			return -ENOMEM;
-		*number = (uint32_t)(unwinder->nr_tables - 1);
+		number = give_number(unwinder, file);
+		if (number == -ENOMEM) {
+			(void)u64_map_remove(&unwinder->table_of_file, file);
+			return -ENOMEM;
+		}
+		unwinder->cost.nr_files_left_out += number < 0;
+		number = number < 0 ? LEFT_OUT : number;
+		/* Cannot fail: the key exists. */
+		(void)u64_map_set(&unwinder->table_of_file, file, (uint64_t)number);
 	}
-	look_again(unwinder, *number);
-	return *number;
+	if (number == LEFT_OUT)
+		return -ENOSPC;
+	look_again(unwinder, (uint32_t)number);
+	return number;
 }
 
 /* Returns the number of a mapping's table; negative: none. */
@@ -207,10 +241,11 @@ static void ask(struct unwinder *unwinder, uint32_t number)
 	struct table_wish wish;
 
 	if (table->is_asked || entry_of(unwinder, number)->state != UNWIND_TABLE_WANTED ||
-	    (int32_t)(unwinder->epoch - table->not_before) < 0)
+	    (int32_t)(unwinder->epoch - table->not_before) < 0 ||
+	    !table_worker_has_room(unwinder->worker))
 		return;
 	file = file_table_get(unwinder->options.files, table->file);
-	if (file->state == FILE_ASKED)
+	if (file->state == FILE_ASKED || file_table_reopen(unwinder->options.files, table->file))
 		return; /* asked again when the file was looked at */
 	if (file->handle < 0) {
 		table->is_unread = true;
@@ -241,14 +276,13 @@ void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings
 	}
 }
 
-void unwinder_request_likely(struct unwinder *unwinder, const struct wire_record *record,
-			     const struct mappings *mappings)
+void unwinder_request_likely(struct unwinder *unwinder, const struct mappings *mappings,
+			     const uint64_t *words, size_t nr)
 {
-	const uint64_t *words = (const uint64_t *)(record + 1);
 	const struct mapping *mapping = NULL;
 	size_t i;
 
-	for (i = WIRE_RAW_PC; i < record->nr_user; i++) {
+	for (i = 0; i < nr; i++) {
 		int64_t number;
 
 		if (mapping && words[i] >= mapping->start && words[i] < mapping->end)
@@ -296,6 +330,26 @@ static void evict(struct unwinder *unwinder, size_t bytes)
 	}
 }
 
+/* Drops the tables that were not used since the last such check. */
+static void drop_unused(struct unwinder *unwinder)
+{
+	const uint64_t now_ns = clock_now_ns();
+	uint32_t i;
+
+	if (now_ns - unwinder->checked_ns < unwinder->options.unused_ns)
+		return;
+	for (i = VDSO_TABLE + 1; i < unwinder->nr_tables; i++) {
+		const struct unwind_table_entry *entry = entry_of(unwinder, i);
+
+		if (entry->state == UNWIND_TABLE_READY &&
+		    (int32_t)(entry->used_epoch - unwinder->checked_epoch) < 0)
+			loaded_table_unload(&unwinder->tables[i].loaded, unwinder->pool,
+					    UNWIND_TABLE_WANTED);
+	}
+	unwinder->checked_epoch = unwinder->epoch;
+	unwinder->checked_ns = now_ns;
+}
+
 /* True for errors after which a table may be compiled later: of memory, of workers, and of time limits. */
 static bool is_temporary(int err)
 {
@@ -312,6 +366,7 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	table->not_before = unwinder->epoch + 1; /* for the case that loading fails */
 	if (is_temporary(made->err))
 		return;
+	unwinder->cost.nr_too_large += made->err == -EMSGSIZE || made->err == -E2BIG;
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > max_table_bytes(unwinder)) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
@@ -365,12 +420,6 @@ size_t unwinder_nr_waiting(const struct unwinder *unwinder)
 	return table_worker_nr_waiting(unwinder->worker);
 }
 
-void unwinder_epoch_ended(struct unwinder *unwinder, uint32_t epoch)
-{
-	unwinder->epoch = epoch + 1;
-	unwind_pool_epoch_ended(unwinder->pool);
-}
-
 /* --- processes ------------------------------------------------------------------------------- */
 
 static struct unwind_process *process_at(const struct unwinder *unwinder, uint64_t slot)
@@ -381,8 +430,7 @@ static struct unwind_process *process_at(const struct unwinder *unwinder, uint64
 /* Returns the slot of a pid, or NULL. */
 static uint64_t *find_slot(const struct unwinder *unwinder, uint32_t pid)
 {
-	struct unwind_process_set *set =
-		&unwind_pool_processes(unwinder->pool)[unwind_process_set_of(pid)];
+	struct unwind_process_set *set = unwind_pool_set_of(unwinder->pool, pid);
 	size_t way;
 
 	for (way = 0; way < UNWIND_PROCESS_WAYS; way++)
@@ -392,20 +440,22 @@ static uint64_t *find_slot(const struct unwinder *unwinder, uint32_t pid)
 }
 
 /*
- * Returns the pid's slot, else a free one, else the slot of another process, which is published
- * again at its next sample.
+ * Returns the pid's slot, else a free one, else the slot of another process, whose next sample comes
+ * raw.
  */
 static uint64_t *choose_slot(struct unwinder *unwinder, uint32_t pid)
 {
-	struct unwind_process_set *set =
-		&unwind_pool_processes(unwinder->pool)[unwind_process_set_of(pid)];
+	struct unwind_process_set *set = unwind_pool_set_of(unwinder->pool, pid);
 	uint64_t *slot = find_slot(unwinder, pid);
 	size_t way;
 
 	for (way = 0; !slot && way < UNWIND_PROCESS_WAYS; way++)
 		if (!set->slots[way])
 			slot = (uint64_t *)&set->slots[way];
-	return slot ? slot : (uint64_t *)&set->slots[unwinder->hand++ % UNWIND_PROCESS_WAYS];
+	if (slot)
+		return slot;
+	unwinder->cost.nr_displaced++;
+	return (uint64_t *)&set->slots[unwinder->hand++ % UNWIND_PROCESS_WAYS];
 }
 
 static size_t process_bytes(size_t nr_mappings)
@@ -423,44 +473,89 @@ static void set_slot(struct unwinder *unwinder, uint64_t *slot, uint64_t value)
 				    process_bytes(process_at(unwinder, old)->nr_mappings));
 }
 
+static int make_mapping(struct unwinder *unwinder, const struct mapping *from,
+			struct unwind_mapping *ret)
+{
+	int64_t number = table_of_mapping(unwinder, from);
+
+	if (number == -ENOMEM)
+		return -ENOMEM;
+	*ret = (struct unwind_mapping){
+		.start = from->start,
+		.end = from->end,
+		.offset = from->offset,
+		.table = number < 0 ? 0 : (uint32_t)number,
+		.kind = number < 0 ? UNWIND_BY_FRAME_POINTER : UNWIND_BY_TABLE,
+	};
+	return 0;
+}
+
 static int fill_mappings(struct unwinder *unwinder, struct unwind_process *process,
 			 const struct mappings *mappings)
 {
 	struct unwind_mapping *to = (struct unwind_mapping *)(process + 1);
+	int err = 0;
 	size_t i;
 
-	for (i = 0; i < process->nr_mappings; i++) {
-		const struct mapping *from = mappings_get(mappings, i);
-		int64_t number = table_of_mapping(unwinder, from);
+	for (i = 0; i < process->nr_mappings && !err; i++)
+		err = make_mapping(unwinder, mappings_get(mappings, i), &to[i]);
+	return err;
+}
 
-		if (number == -ENOMEM)
-			return -ENOMEM;
-		to[i] = (struct unwind_mapping){
-			.start = from->start,
-			.end = from->end,
-			.offset = from->offset,
-			.table = number < 0 ? 0 : (uint32_t)number,
-			.kind = number < 0 ? UNWIND_BY_FRAME_POINTER : UNWIND_BY_TABLE,
-		};
-	}
-	return 0;
+/* True if a published process has these mappings: JIT compilers report the same memory again and again. */
+static bool is_unchanged(struct unwinder *unwinder, const struct unwind_process *process,
+			 const struct mappings *mappings)
+{
+	const struct unwind_mapping *known = (const struct unwind_mapping *)(process + 1);
+	struct unwind_mapping one;
+	size_t i;
+
+	if (process->nr_mappings != mappings_nr(mappings))
+		return false;
+	for (i = 0; i < process->nr_mappings; i++)
+		if (make_mapping(unwinder, mappings_get(mappings, i), &one) < 0 ||
+		    memcmp(&known[i], &one, sizeof(one)) != 0)
+			return false;
+	return true;
+}
+
+/*
+ * A process that changes thousands of mappings all the time would use up the pool with memory that is reusable only
+ * when the epoch has ended. So the epoch ends early, and nothing is published until then if that is not enough.
+ */
+bool unwinder_wants_epoch_end(const struct unwinder *unwinder)
+{
+	return unwind_pool_limbo_bytes(unwinder->pool) > unwinder->options.max_bytes / 8;
+}
+
+static bool has_too_much_in_limbo(const struct unwinder *unwinder)
+{
+	return unwind_pool_limbo_bytes(unwinder->pool) > unwinder->options.max_bytes / 4;
 }
 
 int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_time_ns,
 		     uint64_t exec_id, const struct mappings *mappings)
 {
+	const uint64_t *slot = pid ? find_slot(unwinder, pid) : NULL;
+	struct unwind_process *process = slot ? process_at(unwinder, *slot) : NULL;
 	size_t nr = mappings_nr(mappings);
-	struct unwind_process *process;
-	uint32_t place;
+	uint32_t place = 0;
 
 	if (!pid)
 		return 0;
+	if (process && process->start_time_ns == start_time_ns && process->exec_id == exec_id &&
+	    is_unchanged(unwinder, process, mappings)) {
+		process->is_stale = 0;
+		return 0;
+	}
 	if (nr > UNWIND_MAX_MAPPINGS)
 		nr = UNWIND_MAX_MAPPINGS;
-	place = unwind_pool_allocate(unwinder->pool, process_bytes(nr));
+	if (!has_too_much_in_limbo(unwinder))
+		place = unwind_pool_allocate(unwinder->pool, process_bytes(nr));
 	if (!place) {
 		evict(unwinder, process_bytes(nr));
 		unwinder_forget(unwinder, pid);
+		unwinder->cost.nr_unpublished++;
 		return 0;
 	}
 	process = unwind_pool_at(unwinder->pool, place);
@@ -475,6 +570,7 @@ int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_tim
 		unwind_pool_release(unwinder->pool, place, process_bytes(nr));
 		return -ENOMEM;
 	}
+	unwinder->cost.nr_mappings_cut += mappings_nr(mappings) - nr;
 	set_slot(unwinder, choose_slot(unwinder, pid), (uint64_t)pid << 32 | place);
 	return 0;
 }
@@ -510,17 +606,75 @@ void unwinder_mark_stale(struct unwinder *unwinder, uint32_t pid)
 	process->is_stale = 1;
 }
 
-void unwinder_forget_all(struct unwinder *unwinder)
+/* Marks the tables that published processes refer to. */
+static void mark_mapped(struct unwinder *unwinder)
 {
-	struct unwind_process_set *sets = unwind_pool_processes(unwinder->pool);
-	size_t i;
+	const struct unwind_process_set *set;
+	uint32_t i;
+	size_t k;
 
-	for (i = 0; i < UNWIND_PROCESS_SETS * UNWIND_PROCESS_WAYS; i++)
-		if (sets[i / UNWIND_PROCESS_WAYS].slots[i % UNWIND_PROCESS_WAYS])
-			set_slot(unwinder,
-				 (uint64_t *)&sets[i / UNWIND_PROCESS_WAYS]
-					 .slots[i % UNWIND_PROCESS_WAYS],
-				 0);
+	for (i = 0; (set = unwind_pool_set(unwinder->pool, i / UNWIND_PROCESS_WAYS)); i++) {
+		uint64_t slot = set->slots[i % UNWIND_PROCESS_WAYS];
+		const struct unwind_process *process = process_at(unwinder, slot);
+
+		for (k = 0; slot && k < process->nr_mappings; k++) {
+			const struct unwind_mapping *mapping =
+				(const struct unwind_mapping *)(process + 1) + k;
+
+			if (mapping->kind == UNWIND_BY_TABLE)
+				unwinder->tables[mapping->table].is_mapped = true;
+		}
+	}
+}
+
+/* Takes back the number of a file; the next mapping of the file gets another one. */
+static void retire(struct unwinder *unwinder, uint32_t number)
+{
+	struct table *table = &unwinder->tables[number];
+
+	if (entry_of(unwinder, number)->state == UNWIND_TABLE_READY)
+		loaded_table_unload(&table->loaded, unwinder->pool, UNWIND_TABLE_WANTED);
+	(void)u64_map_remove(&unwinder->table_of_file, table->file);
+	*table = (struct table){.file = NO_FILE, .next = unwinder->retired};
+	unwinder->retired = number;
+	unwinder->nr_unused++;
+}
+
+/* Takes back the numbers of files that are not mapped, if few are left. */
+static void retire_unmapped(struct unwinder *unwinder)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+	uint32_t number;
+
+	if (unwinder->nr_tables - unwinder->nr_unused < MANY_TABLES)
+		return;
+	mark_mapped(unwinder);
+	for (number = VDSO_TABLE + 1; number < unwinder->nr_tables; number++) {
+		struct table *table = &unwinder->tables[number];
+
+		if (table->file != NO_FILE && !table->is_mapped && !table->is_asked)
+			retire(unwinder, number);
+		table->is_mapped = false;
+	}
+	while ((slot = u64_map_next(&unwinder->table_of_file, &position)))
+		if (slot->value == LEFT_OUT && u64_map_remove(&unwinder->table_of_file, slot->key))
+			position--; /* another one may have moved to this slot */
+}
+
+void unwinder_epoch_ended(struct unwinder *unwinder, uint32_t epoch)
+{
+	unwinder->epoch = epoch + 1;
+	unwind_pool_epoch_ended(unwinder->pool);
+	while (unwinder->retired) {
+		const uint32_t number = unwinder->retired;
+
+		unwinder->retired = unwinder->tables[number].next;
+		unwinder->tables[number].next = unwinder->unused;
+		unwinder->unused = number;
+	}
+	retire_unmapped(unwinder);
+	drop_unused(unwinder);
 }
 
 uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time_ns,

@@ -4,8 +4,8 @@
  *
  * Everything is done on demand. The first sample of a process arrives raw, upon which its mappings
  * are published. A walk that enters a file without a table requests the table; a worker compiles
- * it; from then on all processes that map the file are walked in the kernel. If memory for tables
- * runs out, the least recently used ones are evicted.
+ * it; from then on all processes that map the file are walked in the kernel. Tables that no walk has used for some
+ * minutes are dropped; if memory for tables runs out, the least recently used ones are evicted.
  */
 #ifndef STOOK_COLLECT_UNWIND_UNWINDER_H
 #define STOOK_COLLECT_UNWIND_UNWINDER_H
@@ -29,6 +29,7 @@ struct unwinder_options {
 	size_t max_bytes;	  /* of tables and mappings */
 	const char *cache_folder; /* NULL: no cache */
 	uint32_t max_frames;
+	uint64_t unused_ns; /* tables that are not used for this long are dropped; 0: default */
 };
 
 struct unwinder;
@@ -52,9 +53,6 @@ bool unwinder_is_published(const struct unwinder *unwinder, const struct wire_re
 /* Unpublishes a process: its next sample comes raw. */
 void unwinder_forget(struct unwinder *unwinder, uint32_t pid);
 
-/* Unpublishes all processes, because events were lost. */
-void unwinder_forget_all(struct unwinder *unwinder);
-
 /* Marks a process whose mappings changed as stale: it has to be published again. */
 void unwinder_mark_stale(struct unwinder *unwinder, uint32_t pid);
 /* Returns the next stale process' pid; 0: none left. */
@@ -65,12 +63,11 @@ uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time
 void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings);
 
 /*
- * Requests the tables that the walk of a raw record is likely to need: of the files that the words
- * of its stack point into. Requesting them one by one, as the walk proceeds, would take a poll for
- * each.
+ * Requests the tables that the walk of a stack is likely to need: of the files that its words point
+ * into. Requesting them one by one, as the walk proceeds, would take a poll for each.
  */
-void unwinder_request_likely(struct unwinder *unwinder, const struct wire_record *record,
-			     const struct mappings *mappings);
+void unwinder_request_likely(struct unwinder *unwinder, const struct mappings *mappings,
+			     const uint64_t *words, size_t nr);
 
 /* Walks a raw record. Returns 0, or -EAGAIN if a table is missing, which is then requested. */
 int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
@@ -85,6 +82,9 @@ void unwinder_wait(struct unwinder *unwinder, uint64_t until_ns);
 /* Returns the number of requested tables that are not loaded yet. */
 size_t unwinder_nr_waiting(const struct unwinder *unwinder);
 
+/* True if much memory becomes reusable when the epoch ends. */
+bool unwinder_wants_epoch_end(const struct unwinder *unwinder);
+
 /* Call when all programs that ran in this epoch have finished. */
 void unwinder_epoch_ended(struct unwinder *unwinder, uint32_t epoch);
 
@@ -92,9 +92,14 @@ struct unwinder_cost {
 	size_t nr_tables, nr_tables_cached; /* loaded in total; of these, from the cache */
 	size_t nr_evicted;
 	size_t nr_files_left_out; /* without table: UNWIND_MAX_TABLES reached */
-	uint64_t nr_walked;	  /* raw records */
-	size_t bytes;		  /* in use for tables and mappings */
-	size_t chunk_bytes;	  /* allocated for them in the kernel */
+	size_t nr_too_large;	  /* files without table: it would need most of the memory */
+	uint64_t nr_displaced;	  /* processes that gave their place to another one: too many */
+	uint64_t nr_unpublished;  /* mappings that could not be published: no memory */
+	uint64_t
+		nr_mappings_cut; /* mappings not published: more than UNWIND_MAX_MAPPINGS of a process */
+	uint64_t nr_walked;	 /* raw records */
+	size_t bytes;		 /* in use for tables and mappings */
+	size_t chunk_bytes;	 /* allocated for them in the kernel */
 };
 
 void unwinder_read_cost(const struct unwinder *unwinder, struct unwinder_cost *ret);

@@ -400,6 +400,18 @@ bool uprobe_code_is_refused(uint16_t machine, const uint8_t *code, size_t nr)
 	       (opcode >= 0 && ((opcode & 0xfc) == 0x6c || (opcode & 0xfc) == 0xec));
 }
 
+/*
+ * Uprobes on x86 reject the prefixes lock, cs, ss, ds and es; AVX; privileged instructions. The first byte of an arm64
+ * instruction does not determine its kind: no guess.
+ */
+bool uprobe_code_is_doubtful(uint16_t machine, const uint8_t *code, size_t nr)
+{
+	static const uint8_t doubtful[] = {0xf0, 0x2e, 0x36, 0x3e, 0x26, 0x62, 0xc4, 0xc5,
+					   0xf1, 0xf4, 0xfa, 0xfb, 0xcc, 0xce, 0xcf};
+
+	return machine == EM_X86_64 && nr && memchr(doubtful, code[0], ARRAY_SIZE(doubtful));
+}
+
 static bool is_done_on_arm64(const uint8_t *code, size_t nr)
 {
 	static const struct {

@@ -55,4 +55,10 @@ bool uprobe_code_becomes_call(uint16_t machine, const uint8_t *code, size_t nr);
  */
 bool uprobe_code_is_refused(uint16_t machine, const uint8_t *code, size_t nr);
 
+/*
+ * True if the kernel may reject a probe there: a guess from the first byte, so that a few places have to be tried one
+ * by one instead of all of a link that failed.
+ */
+bool uprobe_code_is_doubtful(uint16_t machine, const uint8_t *code, size_t nr);
+
 #endif

@@ -210,6 +210,8 @@ int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
 struct unwind_cache {
 	int folder;
 	uint64_t max_bytes;
+	bool is_listed;
+	uint64_t bytes; /* of all tables when they were last listed, and of those stored since */
 };
 
 /* --- the directory --------------------------------------------------------------------------- */
@@ -435,19 +437,29 @@ static int list_others(const struct unwind_cache *cache, const char *name, struc
 	return err;
 }
 
-/* Removes old tables until there is room for one of this size. */
-static int make_room(const struct unwind_cache *cache, const char *name, uint64_t bytes)
+/*
+ * Removes old tables until there is room for one of this size. The folder is listed only if it may be full, since it
+ * can have thousands of tables, and a run can store hundreds.
+ */
+static int make_room(struct unwind_cache *cache, const char *name, uint64_t bytes)
 {
 	struct listing listing = {0};
-	int err = list_others(cache, name, &listing);
 	size_t i;
+	int err;
 
+	if (cache->is_listed && cache->bytes + bytes <= cache->max_bytes) {
+		cache->bytes += bytes;
+		return 0;
+	}
+	err = list_others(cache, name, &listing);
 	if (!err && listing.nr)
 		qsort(listing.stored, listing.nr, sizeof(*listing.stored), compare_used);
 	for (i = 0; !err && i < listing.nr && listing.bytes > cache->max_bytes - bytes; i++) {
 		(void)unlinkat(cache->folder, listing.stored[i].name, 0);
 		listing.bytes -= listing.stored[i].bytes;
 	}
+	cache->is_listed = !err;
+	cache->bytes = listing.bytes + bytes;
 	free(listing.stored);
 	return err;
 }

@@ -34,6 +34,9 @@ enum hue {
 	HUE_LEAF,
 	HUE_STONE,
 	HUE_MIST,
+	HUE_ROSE,
+	HUE_IRIS,
+	HUE_PLUM,
 };
 
 /*
@@ -62,6 +65,9 @@ static const struct hue_range hues[] = {
 	[HUE_LEAF] = {{116, 190, 104}, {50, 30, 46}, {0, 1, 2}},
 	[HUE_STONE] = {{198, 200, 206}, {14, 14, 14}, {0, 0, 0}},
 	[HUE_MIST] = {{226, 226, 226}, {10, 10, 10}, {0, 0, 0}},
+	[HUE_ROSE] = {{232, 108, 108}, {16, 30, 30}, {0, 1, 1}},
+	[HUE_IRIS] = {{150, 144, 228}, {24, 24, 20}, {1, 1, 0}},
+	[HUE_PLUM] = {{206, 132, 212}, {24, 24, 24}, {0, 1, 2}},
 };
 
 static uint8_t in_range(const struct hue_range *range, size_t channel, struct variate variate)
@@ -117,9 +123,18 @@ static const struct palette_rule chain_rules[] = {
 	{ANY_KIND, NULL, NULL, "_[w]", HUE_AQUA},
 };
 
+/* First the states of threads, of --wall and --off-cpu. */
 static const struct palette_rule kind_rules[] = {
-	{WORD_KERNEL, NULL, NULL, NULL, HUE_SKY},    {WORD_INLINED, NULL, NULL, NULL, HUE_STRAW},
-	{WORD_RUN_TIME, NULL, NULL, NULL, HUE_LEAF}, {WORD_LABEL, NULL, NULL, NULL, HUE_STONE},
+	{WORD_USER, "[running]", NULL, NULL, HUE_ROSE},
+	{WORD_USER, "[runnable]", NULL, NULL, HUE_YELLOW},
+	{WORD_USER, "[sleeping]", NULL, NULL, HUE_IRIS},
+	{WORD_USER, "[blocked]", NULL, NULL, HUE_PLUM},
+	{WORD_USER, "[idle]", NULL, NULL, HUE_STONE},
+	{WORD_USER, "[stopped]", NULL, NULL, HUE_STONE},
+	{WORD_KERNEL, NULL, NULL, NULL, HUE_SKY},
+	{WORD_INLINED, NULL, NULL, NULL, HUE_STRAW},
+	{WORD_RUN_TIME, NULL, NULL, NULL, HUE_LEAF},
+	{WORD_LABEL, NULL, NULL, NULL, HUE_STONE},
 	{WORD_MISSED, NULL, NULL, NULL, HUE_MIST},
 };
 

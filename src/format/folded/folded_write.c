@@ -38,6 +38,16 @@ static void write_count(uint64_t count, struct value_scale scale, FILE *out)
 	(void)fputs_unlocked(value_scale_text(text, count, scale), out);
 }
 
+/* The event that the line counts, as its outermost frame. */
+static void write_root(const char *event, FILE *out)
+{
+	(void)putc_unlocked('[', out);
+	for (; *event; event++)
+		(void)putc_unlocked(*event == SEPARATOR || *event <= ' ' ? '_' : *event, out);
+	(void)putc_unlocked(']', out);
+	(void)putc_unlocked(SEPARATOR, out);
+}
+
 static void write_line(const struct named_stacks *stacks, uint32_t line, struct value_scale scale,
 		       FILE *out)
 {
@@ -82,7 +92,10 @@ int folded_write(const struct profile *profile, const struct format_options *opt
 	if (!lines)
 		return -ENOMEM;
 	errno = 0;
-	for (i = 0; i < named_stacks_nr(&stacks) && !ferror_unlocked(out); i++)
+	for (i = 0; i < named_stacks_nr(&stacks) && !ferror_unlocked(out); i++) {
+		if (options->has_root)
+			write_root(profile_value_name(profile, 0), out);
 		write_line(&stacks, lines[i], scale, out);
+	}
 	return stream_finish(out);
 }

@@ -12,7 +12,6 @@
  */
 #include "probe/attach/budget.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,7 +19,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "elf/image/instructions.h"
 #include "probe/expression/probe_list.h"
 
 /* --- verdicts --------------------------------------------------------------------------------- */
@@ -269,25 +267,6 @@ double hit_watch_rate(const struct hit_watch *watch, const struct budget_rate *r
 
 /* --- the cost of a hit ------------------------------------------------------------------------ */
 
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
-#endif
-
-/* True if the kernel has to single-step the first instruction (elf/image/instructions.h). */
-static bool probe_code_is_stepped(const struct probe_list *list, uint32_t number)
-{
-	const struct probe *probe = &list->probes[number];
-	uint8_t code[UPROBE_CODE_BYTES];
-	ssize_t nr;
-
-	if (!probe_is_user(probe))
-		return false;
-	nr = pread(list->files[probe->file].fd, code, sizeof(code), (off_t)probe->offset);
-	return uprobe_code_is_stepped(MACHINE, code, nr > 0 ? (size_t)nr : 0);
-}
-
 #define ROUNDS 5
 #define CALLS  100
 
@@ -342,7 +321,7 @@ static bool make_functions(struct trial *trial)
 {
 	int fd = memfd_create("stook-trial", MFD_CLOEXEC);
 
-	trial->file.fd = fd;
+	trial->file.handle = fd;
 	if (fd < 0 || ftruncate(fd, CODE_BYTES) < 0 ||
 	    pwrite(fd, trial_functions, sizeof(trial_functions), 0) !=
 		    (ssize_t)sizeof(trial_functions))
@@ -355,7 +334,7 @@ static bool make_trial(struct trial *trial, const struct probe_list *list)
 {
 	size_t i;
 
-	*trial = (struct trial){.file = {.fd = -1, .path = "trial"}, .memory = MAP_FAILED};
+	*trial = (struct trial){.file = {.handle = -1, .path = "trial"}, .memory = MAP_FAILED};
 	trial->list.probes = calloc(list->nr_probes + 4, sizeof(*trial->list.probes));
 	if (!trial->list.probes || !make_functions(trial))
 		return false;
@@ -459,8 +438,8 @@ void hit_cost_measure(struct hit_cost *ret, const struct probe_links_options *op
 	free(trial.list.probes);
 	if (trial.memory != MAP_FAILED)
 		(void)munmap(trial.memory, CODE_BYTES);
-	if (trial.file.fd >= 0)
-		(void)close(trial.file.fd);
+	if (trial.file.handle >= 0)
+		(void)close(trial.file.handle);
 }
 
 double hit_cost_of(const struct hit_cost *cost, const struct probe_list *list, uint32_t number,
@@ -471,7 +450,7 @@ double hit_cost_of(const struct hit_cost *cost, const struct probe_list *list, u
 	int hook;
 
 	if (probe_is_user(probe))
-		return cost->user_ns[probe_code_is_stepped(list, number)][probe->is_return];
+		return cost->user_ns[probe->is_stepped][probe->is_return];
 	hook = probe_hook_choose(probe, features, &why);
 	return hook < 0 ? 0 : cost->kernel_ns[hook][probe->is_return];
 }

@@ -111,11 +111,11 @@ const char *link_refusal(enum probe_hook hook, int err);
 int link_failure(enum probe_hook hook, int err, size_t nr, struct error *error);
 
 /*
- * Guesses from the first byte which places of user code the kernel will reject. Copies the numbers
- * to ret_sorted, those places first, otherwise in order. Returns how many they are.
+ * Copies the numbers to ret_sorted, first the places of user code that the kernel may reject, otherwise in order.
+ * Returns how many of them there are.
  */
-size_t hard_places_first(const struct probe_list *list, const uint32_t *numbers, size_t nr,
-			 uint32_t *ret_sorted);
+size_t doubtful_places_first(const struct probe_list *list, const uint32_t *numbers, size_t nr,
+			     uint32_t *ret_sorted);
 
 /* --- kernel functions of a list, by name ------------------------------------------------------ */
 
@@ -133,31 +133,6 @@ void symbol_index_clear(struct symbol_index *index);
 /* Returns the *ret_nr probes of the function with this name, which is name_bytes long. */
 const uint32_t *symbol_index_find(const struct symbol_index *index, const char *name,
 				  size_t name_bytes, size_t *ret_nr);
-
-/* --- mappings of code during attaching -------------------------------------------------------- */
-
-/*
- * The kernel checks an instruction when it first writes a breakpoint to it. If no process has the
- * file mapped, an invalid place is attached without an error and silently counts nothing. So the
- * files are mapped here while probes are attached. The mapping is never executed.
- */
-struct code_mapping {
-	void *memory; /* NULL: none */
-	size_t bytes;
-};
-
-struct code_mappings {
-	struct code_mapping *files; /* by file number */
-	size_t nr;
-};
-
-/*
- * Maps the user code of these probes. Files that cannot be mapped are skipped: the kernel checks
- * them later. Returns 0 or -ENOMEM.
- */
-int code_mappings_init(struct code_mappings *mappings, const struct probe_list *list,
-		       const uint32_t *numbers, size_t nr);
-void code_mappings_clear(struct code_mappings *mappings);
 
 /* --- links for many functions (multi links) --------------------------------------------------- */
 

@@ -193,7 +193,7 @@ static int attach_tracepoint(const struct copying *copying, uint32_t number, int
 		.config = link_probe(copying->state, number)->tracepoint,
 	};
 	/* A program set on a tracepoint runs on all CPUs. */
-	cleanup_fd int fd = perf_open(&attr, 0);
+	cleanup_fd int fd = perf_open(&attr, perf_any_cpu());
 
 	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)

@@ -29,6 +29,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "kernel/perf_open.h"
 #include "proc/process_info.h"
 #include "proc/tracefs.h"
 
@@ -222,7 +223,7 @@ static int64_t define_all(const struct attaching *attaching, const struct link_e
 	for (i = 0; i < nr; i++) {
 		struct link_mark mark = link_group_mark(attaching->group);
 		const struct probe *probe = link_probe(state, numbers[i]);
-		int fd = event->is_kernel ? -1 : state->options.list->files[probe->file].fd;
+		int fd = event->is_kernel ? -1 : state->options.list->files[probe->file].handle;
 		int err = add_places(attaching, numbers[i]);
 
 		event_text_define(text, event->name, probe, fd);
@@ -256,8 +257,8 @@ static int open_event(const struct attaching *attaching, const struct link_event
 	if (id < 0)
 		return (int)id;
 	attr.config = (uint64_t)id;
-	fd = (int)syscall(SYS_perf_event_open, &attr, for_one ? options->pid : -1, for_one ? -1 : 0,
-			  -1, PERF_FLAG_FD_CLOEXEC);
+	fd = (int)syscall(SYS_perf_event_open, &attr, for_one ? options->pid : -1,
+			  for_one ? -1 : (int)perf_any_cpu(), -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_SET_BPF,
 		  bpf_program__fd(options->programs->by_hook[attaching->hook])) < 0 ||
@@ -286,7 +287,8 @@ static int split(const struct attaching *attaching, const uint32_t *numbers, siz
 	}
 	memcpy(sorted, numbers, nr * sizeof(*sorted));
 	if (attaching->hook == HOOK_UPROBE_EVENT)
-		nr_first = hard_places_first(attaching->state->options.list, numbers, nr, sorted);
+		nr_first =
+			doubtful_places_first(attaching->state->options.list, numbers, nr, sorted);
 	if (nr_first == 0 || nr_first == nr)
 		nr_first = nr / 2;
 	err = attach_some(attaching, sorted, nr_first);

@@ -173,7 +173,7 @@ static int create_user(const struct link_state *state, const uint32_t *numbers, 
 	if (err < 0)
 		return err;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d",
-		       state->options.list->files[first->file].fd);
+		       state->options.list->files[first->file].handle);
 	return link_multi_create(&(struct link_multi_request){
 		.program_fd = (uint32_t)bpf_program__fd(
 			state->options.programs->by_hook[HOOK_UPROBE_MULTI]),
@@ -264,7 +264,7 @@ static int attach_user(struct link_state *state, enum probe_hook hook, const uin
 {
 	cleanup_free uint32_t *sorted = calloc(nr, sizeof(*sorted));
 	int fd = create(state, hook, numbers, nr), err = 0;
-	size_t nr_hard;
+	size_t nr_doubtful;
 
 	if (fd >= 0)
 		return link_group_add_fd(group, hook, fd);
@@ -272,11 +272,11 @@ static int attach_user(struct link_state *state, enum probe_hook hook, const uin
 		return fd;
 	if (!sorted)
 		return -ENOMEM;
-	nr_hard = hard_places_first(state->options.list, numbers, nr, sorted);
-	if (nr_hard)
-		err = attach_some(state, hook, sorted, nr_hard, group);
-	if (!err && nr > nr_hard)
-		err = attach_some(state, hook, sorted + nr_hard, nr - nr_hard, group);
+	nr_doubtful = doubtful_places_first(state->options.list, numbers, nr, sorted);
+	if (nr_doubtful)
+		err = attach_some(state, hook, sorted, nr_doubtful, group);
+	if (!err && nr > nr_doubtful)
+		err = attach_some(state, hook, sorted + nr_doubtful, nr - nr_doubtful, group);
 	return err;
 }
 

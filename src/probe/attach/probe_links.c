@@ -16,72 +16,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "probe/attach/link.h"
 #include "probe/attach/probe_object.h"
-
-/* --- mappings of code ------------------------------------------------------------------------- */
-
-/* From a file's first place to its last; no places if end is 0. */
-struct extent {
-	uint64_t start, end;
-};
-
-/*
- * The mapping need not be executable: the kernel writes breakpoints to every mapping that may
- * become executable.
- */
-int code_mappings_init(struct code_mappings *mappings, const struct probe_list *list,
-		       const uint32_t *numbers, size_t nr)
-{
-	cleanup_free struct extent *extents = calloc(list->nr_files + 1, sizeof(*extents));
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	size_t i;
-
-	*mappings = (struct code_mappings){0};
-	mappings->files = calloc(list->nr_files + 1, sizeof(*mappings->files));
-	if (!extents || !mappings->files)
-		return -ENOMEM;
-	mappings->nr = list->nr_files;
-	for (i = 0; i < nr; i++) {
-		const struct probe *probe = &list->probes[numbers[i]];
-		struct extent *extent = &extents[probe->file];
-
-		if (!probe_is_user(probe))
-			continue;
-		if (!extent->end || probe->offset < extent->start)
-			extent->start = probe->offset;
-		if (probe->offset >= extent->end)
-			extent->end = probe->offset + 1;
-	}
-	for (i = 0; i < list->nr_files; i++) {
-		uint64_t start = extents[i].start & ~(page - 1);
-		size_t bytes = extents[i].end - start;
-		void *memory = MAP_FAILED;
-
-		if (extents[i].end)
-			memory = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, list->files[i].fd,
-				      (off_t)start);
-		if (memory != MAP_FAILED)
-			mappings->files[i] = (struct code_mapping){memory, bytes};
-	}
-	return 0;
-}
-
-void code_mappings_clear(struct code_mappings *mappings)
-{
-	size_t i;
-
-	for (i = 0; i < mappings->nr; i++)
-		if (mappings->files[i].memory)
-			(void)munmap(mappings->files[i].memory, mappings->files[i].bytes);
-	free(mappings->files);
-	*mappings = (struct code_mappings){0};
-}
 
 /* --- hits that the kernel counts as missed ---------------------------------------------------- */
 
@@ -332,15 +272,10 @@ int64_t probe_links_attach(struct probe_links *links, const uint32_t *numbers, s
 {
 	cleanup_free struct batch_item *items = calloc(nr + 1, sizeof(*items));
 	cleanup_free uint32_t *scratch = calloc(nr + 1, sizeof(*scratch));
-	cleanup(code_mappings_clear) struct code_mappings mappings = {0};
 	struct link_group group = {0};
 	int64_t kept;
 
 	if (!items || !scratch)
-		return error_no_memory(error, "");
-	/* With a pid, the kernel ignores mappings of our process. */
-	if (!links->state.options.pid &&
-	    code_mappings_init(&mappings, links->state.options.list, numbers, nr) < 0)
 		return error_no_memory(error, "");
 	nr = sort_into_batches(links, numbers, nr, items);
 	kept = attach_batches(links, items, nr, scratch, &group, error);

@@ -25,7 +25,7 @@
 struct hits {
 	const volatile struct wire_hits *per_cpu; /* all CPUs, at a distance of stride */
 	size_t bytes, stride, nr_probes;
-	uint32_t nr_cpus;
+	uint32_t nr_cpus;		 /* one more than the highest CPU number */
 	const volatile uint64_t *nr_own; /* excluded hits of our own processes */
 };
 
@@ -84,7 +84,7 @@ struct probe_object_options {
 	const struct probe_list *list;
 	const struct probe_features *features;
 	const struct wanted_tasks *tasks;
-	uint32_t nr_cpus;
+	uint32_t nr_cpus; /* one more than the highest CPU number */
 };
 
 /*

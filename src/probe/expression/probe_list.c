@@ -33,7 +33,7 @@ void probe_list_clear(struct probe_list *list)
 	size_t i;
 
 	for (i = 0; i < list->nr_files; i++)
-		(void)close(list->files[i].fd);
+		(void)close(list->files[i].handle);
 	for (block = list->texts; block; block = next) {
 		next = block->next;
 		free(block);
@@ -82,34 +82,29 @@ static int copy_text(struct probe_list *list, const char **text)
 }
 
 /* Returns the number of the file with this device and inode, or -ENOENT. */
-static int64_t find_file(const struct probe_list *list, const struct stat *wanted)
+static int64_t find_file(const struct probe_list *list, const struct probe_file *wanted)
 {
-	struct stat st;
 	size_t i;
 
 	for (i = 0; i < list->nr_files; i++)
-		if (fstat(list->files[i].fd, &st) == 0 && st.st_dev == wanted->st_dev &&
-		    st.st_ino == wanted->st_ino)
+		if (list->files[i].device == wanted->device &&
+		    list->files[i].inode == wanted->inode)
 			return (int64_t)i;
 	return -ENOENT;
 }
 
-int64_t probe_list_add_file(struct probe_list *list, int fd, const char *path)
+int64_t probe_list_add_file(struct probe_list *list, const struct probe_file *file)
 {
-	cleanup_fd int own = fd;
-	const char *copy;
-	struct stat st;
-	int64_t number;
+	cleanup_fd int own = file->handle;
+	int64_t number = find_file(list, file);
+	struct probe_file copy = *file;
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	number = find_file(list, &st);
 	if (number >= 0)
 		return number;
-	copy = probe_list_text(list, path);
-	if (!copy || ARRAY_ADD(list->files, list->nr_files, list->cap_files,
-			       (struct probe_file){take_fd(&own), copy, st.st_ino}) < 0)
+	copy.path = probe_list_text(list, file->path);
+	if (!copy.path || ARRAY_ADD(list->files, list->nr_files, list->cap_files, copy) < 0)
 		return -ENOMEM;
+	(void)take_fd(&own);
 	return (int64_t)list->nr_files - 1;
 }
 

@@ -1,6 +1,6 @@
 /*
  * A list of probes: the places whose hits are counted. probe/find finds them by pattern,
- * probe/attach attaches to them. Pure data, except for the descriptors of the files.
+ * probe/attach attaches to them. Pure data, except for the handles of the files.
  *
  * A probe's number is its index. Texts are copied and owned by the list. A static probe can have
  * several places, each of which is a probe: where hits are counted by name, probes of kind
@@ -27,6 +27,8 @@ struct probe {
 	bool is_return; /* at the function's return instead of its call */
 	bool is_entry;	/* at a user function's first instruction */
 	bool is_go;	/* in a Go program, which return probes would crash */
+	bool is_stepped; /* user code that the kernel has to single-step (elf/image/instructions.h) */
+	bool is_doubtful; /* user code that the kernel may reject (likewise) */
 	bool unwinds; /* exceptions may propagate there and, with a return probe, kill the program */
 	uint32_t file;	     /* user code: file number in the list */
 	uint64_t offset;     /* user code: file offset; kernel: offset from its symbol */
@@ -48,9 +50,9 @@ static inline bool probe_is_user(const struct probe *probe)
 }
 
 struct probe_file {
-	int fd;		  /* for reading; owned by the list */
-	const char *path; /* as seen by its process, for display */
-	uint64_t inode;	  /* inode number in the kernel's file system */
+	int handle;	  /* O_PATH; owned by the list */
+	const char *path; /* as seen by its process, for display; owned by the list */
+	uint64_t device, inode;
 };
 
 /* A match that cannot be probed. */
@@ -76,10 +78,10 @@ void probe_list_init(struct probe_list *list);
 void probe_list_clear(struct probe_list *list);
 
 /*
- * Takes ownership of fd. Returns the file's number, the existing one if the file was added before
- * (then its first fd is kept); or -errno.
+ * Takes ownership of the handle, and copies the path. Returns the file's number, the existing one if the file was
+ * added before (then its first handle is kept); or -ENOMEM.
  */
-int64_t probe_list_add_file(struct probe_list *list, int fd, const char *path);
+int64_t probe_list_add_file(struct probe_list *list, const struct probe_file *file);
 
 /* Copies the probe and its texts. Returns its number, or -ENOMEM. */
 int64_t probe_list_add(struct probe_list *list, const struct probe *probe);

@@ -44,20 +44,6 @@ struct finder {
 
 #define C_LIBRARY "c"
 
-static bool hint_closest(const struct closest *closest, struct error *error)
-{
-	const char *names[CLOSEST_NAMES];
-	size_t nr = closest_names(closest, names);
-
-	if (nr == 1)
-		error_hint(error, "did you mean '%s'?", names[0]);
-	else if (nr == 2)
-		error_hint(error, "did you mean '%s' or '%s'?", names[0], names[1]);
-	else if (nr > 2)
-		error_hint(error, "did you mean '%s', '%s' or '%s'?", names[0], names[1], names[2]);
-	return nr > 0;
-}
-
 static void offer(const struct probes_answer *answer, struct closest *closest)
 {
 	size_t i;
@@ -89,7 +75,8 @@ static bool is_in_c_library(struct finder *finder, const struct pattern *pattern
 	bool is_there = false;
 
 	if (!pattern->name || matcher_is_any(pattern->name) ||
-	    program_find(C_LIBRARY, options->pids, options->nr_pids, &program, NULL) < 0)
+	    program_find(options->worker, C_LIBRARY, options->pids, options->nr_pids, &program,
+			 NULL) < 0)
 		return false;
 	if (searched_files_add(&finder->files, &program.files[0], &file, NULL) == 0 &&
 	    searched_file_explain(&finder->files, file, pattern, false, &answer) == 0) {
@@ -113,7 +100,8 @@ static struct searched_file *file_of(struct finder *finder, const struct pattern
 	size_t i;
 
 	*ret_second = NULL;
-	if (program_find(pattern->program, options->pids, options->nr_pids, &program, NULL) < 0)
+	if (program_find(options->worker, pattern->program, options->pids, options->nr_pids,
+			 &program, NULL) < 0)
 		return NULL;
 	if (searched_files_add(&finder->files, &program.files[0], &file, NULL) < 0)
 		file = NULL;
@@ -162,7 +150,7 @@ static void hint_functions(struct finder *finder, const struct pattern *pattern,
 		offer(&more, &closest);
 		probes_answer_clear(&more);
 	}
-	is_hinted = hint_closest(&closest, error);
+	is_hinted = closest_hint(&closest, error);
 	closest_clear(&closest);
 	if (!answer.head.has_all_names)
 		hint_names(answer.head.nr_known, is_hinted, error);
@@ -206,7 +194,7 @@ static void explain_usdt(struct finder *finder, const struct pattern *pattern, s
 	offer(&answer, &closest);
 	if (!answer.head.nr_known)
 		error_hint(error, "the file has no static probes (USDT)");
-	else if (!hint_closest(&closest, error))
+	else if (!closest_hint(&closest, error))
 		error_hint(error, "it has %" PRIu64 " static probes, such as '%s'",
 			   answer.head.nr_known, probes_answer_text(&answer, answer.head.example));
 	closest_clear(&closest);
@@ -233,7 +221,7 @@ static void explain_kernel(struct finder *finder, const struct pattern *pattern,
 	}
 	closest_init(&closest, pattern->name_text);
 	kernel_functions_offer(&finder->kernel, &closest);
-	if (!hint_closest(&closest, error))
+	if (!closest_hint(&closest, error))
 		error_hint(error, "for a function of a program or library use PROGRAM:NAME");
 	closest_clear(&closest);
 }
@@ -252,7 +240,7 @@ static void explain_tracepoint(struct finder *finder, const struct pattern *patt
 	}
 	closest_init(&closest, pattern->name_text);
 	tracepoints_offer(&finder->tracepoints, &closest);
-	(void)hint_closest(&closest, error);
+	(void)closest_hint(&closest, error);
 	closest_clear(&closest);
 }
 
@@ -363,8 +351,8 @@ static int prepare_exclusions(struct finder *finder)
 		if (!pattern->is_exclusion)
 			continue;
 		if (pattern->program) {
-			err = program_find(pattern->program, options->pids, options->nr_pids,
-					   &program, finder->error);
+			err = program_find(options->worker, pattern->program, options->pids,
+					   options->nr_pids, &program, finder->error);
 			if (err == -ENOENT && become_tracepoint(finder, pattern, false))
 				err = 0;
 		}
@@ -450,8 +438,8 @@ static int choose_in_files(struct finder *finder, const struct pattern *pattern,
 	size_t i;
 	int err;
 
-	err = program_find(pattern->program, finder->options->pids, finder->options->nr_pids,
-			   &program, finder->error);
+	err = program_find(finder->options->worker, pattern->program, finder->options->pids,
+			   finder->options->nr_pids, &program, finder->error);
 	for (i = 0; i < program.nr && !err && !program.files[i].is_second; i++)
 		err = choose_in_file_of(finder, &program.files[i], pattern, &file, ret_nr);
 	for (; i < program.nr && !err; i++)
@@ -507,7 +495,8 @@ static int choose_as_file(struct finder *finder, struct pattern *pattern, int er
 	const struct target_options *options = finder->options;
 	struct program program = {0};
 
-	if (program_find(pattern->name_text, options->pids, options->nr_pids, &program, NULL) < 0)
+	if (program_find(options->worker, pattern->name_text, options->pids, options->nr_pids,
+			 &program, NULL) < 0)
 		return err;
 	program_clear(&program);
 	if (pattern_become_file(pattern) < 0)

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -56,7 +58,7 @@ static bool is_place_valid(const struct probes_place *place, const struct probes
 	return place->offset < file_bytes && place->semaphore < file_bytes && place->name < most &&
 	       place->source < most && place->implementation < most &&
 	       place->why_no_return < most && place->arguments < most && place->is_entry <= 1 &&
-	       place->is_ifunc <= 1;
+	       place->is_ifunc <= 1 && place->is_stepped <= 1 && place->is_doubtful <= 1;
 }
 
 static bool is_refusal_valid(const struct probes_refusal *refusal, uint64_t text_bytes)
@@ -178,14 +180,24 @@ static int add_refusals(struct probes_answer *answer, const struct refusals *ref
 
 /* --- the files of a parser -------------------------------------------------------------------- */
 
+/* Mappings of code; further places may be attached unchecked. */
+#define CODE_MAPPINGS_MAX 4096
+
 /* Functions in memory; beyond it, those of all files are dropped and read again when needed. */
 #define STATE_MAX_BYTES (1ULL << 30)
+
+struct code_mapping {
+	void *memory;
+	size_t bytes;
+};
 
 struct probes_state {
 	struct user_file **files;
 	size_t nr, capacity;
 	uint64_t search;
 	struct debug_link_crcs crcs;
+	struct code_mapping *mappings;
+	size_t nr_mappings, mappings_capacity;
 };
 
 struct probes_state *probes_state_new(void)
@@ -199,11 +211,48 @@ static void drop_files(struct probes_state *state)
 		user_file_free(state->files[--state->nr]);
 }
 
+static void drop_mappings(struct probes_state *state)
+{
+	while (state->nr_mappings) {
+		const struct code_mapping *mapping = &state->mappings[--state->nr_mappings];
+
+		(void)munmap(mapping->memory, mapping->bytes);
+	}
+}
+
+/*
+ * Maps a file from the first place in an answer to the last one. Never executed or read, and the mapping need not be
+ * executable: the kernel writes breakpoints to every mapping that may become executable. Best effort.
+ */
+static void map_code(struct probes_state *state, int fd, const struct probes_answer *answer)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t start = UINT64_MAX, end = 0;
+	struct code_mapping mapping;
+	size_t i;
+
+	for (i = 0; i < answer->head.nr_places; i++) {
+		const uint64_t offset = answer->places[i].offset;
+
+		start = offset < start ? offset & ~(page - 1) : start;
+		end = offset >= end ? offset + 1 : end;
+	}
+	if (!end || state->nr_mappings == CODE_MAPPINGS_MAX)
+		return;
+	mapping.bytes = end - start;
+	mapping.memory = mmap(NULL, mapping.bytes, PROT_READ, MAP_PRIVATE, fd, (off_t)start);
+	if (mapping.memory != MAP_FAILED &&
+	    ARRAY_ADD(state->mappings, state->nr_mappings, state->mappings_capacity, mapping) < 0)
+		(void)munmap(mapping.memory, mapping.bytes);
+}
+
 void probes_state_free(struct probes_state *state)
 {
 	if (!state)
 		return;
 	drop_files(state);
+	drop_mappings(state);
+	free(state->mappings);
 	free(state->files);
 	free(state);
 }
@@ -227,8 +276,10 @@ static int get_file(struct probes_state *state, uint64_t search, int fd, struct 
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (state->search != search)
+	if (state->search != search) {
 		drop_files(state);
+		drop_mappings(state);
+	}
 	state->search = search;
 	for (i = 0; i < state->nr; i++)
 		if (user_file_is(state->files[i], &st)) {
@@ -394,6 +445,8 @@ int probes_find(struct probes_state *state, struct worker_job *job, struct probe
 			err = find_in(file, &asked, &places, ret);
 		else if (err != -ENOMEM)
 			err = answer_failure(ret, &error);
+		if (err == 0 && ret->head.has_texts && !asked.question.wants_closest)
+			map_code(state, job->fd, ret);
 		user_file_close(file);
 	}
 	clear_asked(&asked);

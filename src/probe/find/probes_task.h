@@ -3,7 +3,9 @@
  * (worker/worker.h): the question, the task, and the answer. Reading an ELF file, its symbol tables, its debug file,
  * notes and instructions, demangling, and matching names are done there; the answer has only what matches.
  *
- * A parser keeps the functions of files, within a limit, for the next pattern of a search.
+ * A parser keeps the functions of files, within a limit, for the next pattern of a search. As long as it lives, it has
+ * the code mapped in which the places are. The kernel checks an instruction when it first writes a breakpoint to it: if
+ * no process had the file mapped, an invalid place would be attached without an error and silently count nothing.
  */
 #ifndef STOOK_PROBE_FIND_PROBES_TASK_H
 #define STOOK_PROBE_FIND_PROBES_TASK_H
@@ -56,6 +58,8 @@ struct probes_place {
 	uint32_t arguments; /* of a static probe */
 	uint32_t is_entry;
 	uint32_t is_ifunc;
+	uint32_t is_stepped;  /* see struct probe (probe/expression/probe_list.h) */
+	uint32_t is_doubtful; /* likewise */
 };
 
 /* Matches that cannot be probed for one reason. */

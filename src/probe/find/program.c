@@ -1,25 +1,13 @@
 /*
- * Paths and mappings come from other processes, perhaps in containers: they are only hints, and are
- * opened by proc/file_open. A library's short name means libNAME.so with any version suffix, the
- * highest version first; files that are no libraries for this machine (a linker script, a 32-bit
- * library) are skipped.
- *
- * Library folders are read from ld.so.conf, not from ldconfig's cache, which has a different format
- * in each C library and the same information. The file may be a container's: files that it names
- * are opened only below the container's root, and the amount read is limited.
+ * Asks the opener for files (program_task.h), and checks its answers: a program's files are O_PATH handles here, which
+ * cannot block. An opener that died is asked once more; one that hangs is not, since the next one would hang, too.
  */
 #include "probe/find/program.h"
 
-#include <ctype.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -27,672 +15,22 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/matcher.h"
-#include "base/text.h"
-#include "elf/image/elf_image.h"
 #include "probe/find/needed_task.h"
-#include "probe/find/program_test.h"
-#include "proc/file_open.h"
-#include "proc/mappings.h"
-#include "proc/process_info.h"
-#include "proc/root_table.h"
+#include "probe/find/program_task.h"
 
-/* --- code that can be probed here ------------------------------------------------------------- */
+/* Searches of very slow file systems: a second for each file and directory, and this for all. */
+#define SEARCH_NS (20 * NS_PER_SEC)
 
-#if defined(__aarch64__)
-#define HOST_MACHINE EM_AARCH64
-#else
-#define HOST_MACHINE EM_X86_64
-#endif
-
-/* Sets the error for a file that begins with "#!". */
-static int refuse_script(struct error *error, const char *path, const char *head)
-{
-	const char *at = head + 2 + strspn(head + 2, " \t");
-	int nr = (int)strcspn(at, " \t\r\n");
-
-	(void)error_set(error, -ENOEXEC, "'%s' is a script, which has no functions to probe", path);
-	if (nr)
-		error_hint(error, "its interpreter is '%.*s'", nr, at);
-	return -ENOEXEC;
-}
-
-/*
- * Checks that the file at path has code that can be probed here, by its header: a parser reads the rest. Returns 0;
- * or -ENOEXEC or another negative errno, with the reason in *error.
- */
-static int program_code_check(int fd, const char *path, struct error *error)
-{
-	struct error why = {0};
-	char head[128] = "";
-	uint16_t machine;
-	bool is_64;
-	int err;
-
-	err = elf_header_check(fd, &is_64, &machine, &why);
-	if (err < 0) {
-		(void)!pread(fd, head, sizeof(head) - 1, 0);
-		if (text_starts_with(head, "#!"))
-			return refuse_script(error, path, head);
-		return error_set(error, err, "cannot probe '%s': %s", path, why.text);
-	}
-	if (!is_64)
-		return error_set(error, -ENOEXEC, "cannot probe '%s': 32-bit code is not supported",
-				 path);
-	if (machine != HOST_MACHINE)
-		return error_set(error, -ENOEXEC,
-				 "cannot probe '%s': built for another architecture", path);
-	return 0;
-}
-
-/* --- names of libraries: pure ----------------------------------------------------------------- */
-
-#define DELETED " (deleted)"
-
-/* A library's short name: `c` for "c", "libc" and "libc.so". */
-struct short_name {
-	const char *text;
-	size_t nr;
-};
-
-static struct short_name short_name_of(const char *name)
-{
-	size_t nr = strlen(name);
-
-	if (!text_starts_with(name, "lib") || nr == strlen("lib"))
-		return (struct short_name){name, nr};
-	if (text_ends_with(name, nr, ".so") && nr > strlen("lib.so"))
-		nr -= strlen(".so");
-	return (struct short_name){name + strlen("lib"), nr - strlen("lib")};
-}
-
-static bool is_library_of(const char *file, struct short_name name, const char *behind)
-{
-	return text_starts_with(file, "lib") && !strncmp(file + 3, name.text, name.nr) &&
-	       text_starts_with(file + 3 + name.nr, behind);
-}
-
-/* musl's C library and its dynamic linker are one file. */
-static bool is_musl_of(const char *file, struct short_name name)
-{
-	return name.nr == 1 && name.text[0] == 'c' &&
-	       (text_starts_with(file, "ld-musl-") || text_starts_with(file, "libc.musl-"));
-}
-
-enum library_fit library_fit_of(const char *path, const char *name)
-{
-	const char *file = text_file_name(path);
-	struct short_name library = short_name_of(name);
-	size_t nr = strlen(file);
-
-	if (text_ends_with(file, nr, DELETED))
-		nr -= strlen(DELETED);
-	if (strlen(name) == nr && !strncmp(file, name, nr))
-		return FIT_SAME;
-	if (is_library_of(file, library, ".so") || is_musl_of(file, library))
-		return FIT_LIBRARY;
-	if (is_library_of(file, library, "-") && strstr(file, ".so"))
-		return FIT_RELEASE;
-	return NR_LIBRARY_FITS;
-}
-
-bool library_is_wanted(const char *file, const char *name)
-{
-	struct short_name library = short_name_of(name);
-	size_t nr = strlen("lib") + library.nr + strlen(".so");
-
-	if (strstr(name, ".so") && !strcmp(file, name))
-		return true;
-	return is_musl_of(file, library) ||
-	       (is_library_of(file, library, ".so") && (!file[nr] || file[nr] == '.'));
-}
-
-/* --- the folders of libraries ----------------------------------------------------------------- */
-
-#define FOLDERS_MAX    128
-#define CONF_MAX_BYTES 65536 /* read of a file */
-#define CONF_MAX_FILES 64
-#define CONF_MAX_NAMES 64 /* of one include line */
-
-#if defined(__aarch64__)
-#define MULTIARCH "aarch64-linux-gnu"
-#else
-#define MULTIARCH "x86_64-linux-gnu"
-#endif
-
-static const char *const usual[] = {
-	"/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib64", "/usr/lib64", "/lib",
-	"/usr/lib",	   "/usr/local/lib",
-};
-
-static int add_folder(struct library_folders *folders, const char *path)
-{
-	char *copy;
-	size_t i;
-
-	for (i = 0; i < folders->nr; i++)
-		if (!strcmp(folders->paths[i], path))
-			return 0;
-	if (folders->nr == FOLDERS_MAX)
-		return 0;
-	copy = strdup(path);
-	if (copy && ARRAY_ADD(folders->paths, folders->nr, folders->capacity, copy) == 0)
-		return 0;
-	free(copy);
-	return -ENOMEM;
-}
-
-struct conf_reader {
-	struct library_folders *folders;
-	int root_fd;
-	size_t nr_files; /* files read so far */
-};
-
-static int read_conf(struct conf_reader *reader, const char *path);
-
-static int compare_entries(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Lists the entries of a folder that match a shell pattern, sorted as by glob(). */
-static int list_folder(DIR *folder, const struct matcher *pattern, bool shows_hidden, char **names,
-		       size_t *nr)
-{
-	struct dirent *entry;
-
-	while (*nr < CONF_MAX_NAMES && (entry = readdir(folder))) {
-		if ((entry->d_name[0] == '.' && !shows_hidden) ||
-		    !matcher_matches(pattern, entry->d_name))
-			continue;
-		names[*nr] = strdup(entry->d_name);
-		if (!names[*nr])
-			return -ENOMEM;
-		(*nr)++;
-	}
-	qsort(names, *nr, sizeof(*names), compare_entries);
-	return 0;
-}
-
-/*
- * Reads the files of an include line: a shell pattern, relative to /etc unless absolute. A container may have written
- * it: fnmatch() can take exponential time for some patterns.
- */
-static int read_included(struct conf_reader *reader, const char *pattern)
-{
-	char *names[CONF_MAX_NAMES], folder_path[PATH_MAX], path[2 * PATH_MAX];
-	struct matcher_error fault;
-	struct matcher *matcher;
-	size_t nr = 0, i;
-	char *slash;
-	DIR *folder;
-	int err;
-
-	(void)snprintf(folder_path, sizeof(folder_path), "%s%s", pattern[0] == '/' ? "" : "/etc/",
-		       pattern);
-	slash = strrchr(folder_path, '/');
-	*slash = '\0';
-	folder = file_open_directory_below(reader->root_fd, folder_path);
-	if (!folder)
-		return 0;
-	matcher = matcher_new(slash + 1, strlen(slash + 1), MATCHER_PLAIN_GLOB, &fault);
-	if (matcher)
-		err = list_folder(folder, matcher, slash[1] == '.', names, &nr);
-	else
-		err = fault.what ? 0 : -ENOMEM;
-	(void)closedir(folder);
-	matcher_free(matcher);
-	for (i = 0; i < nr; i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", folder_path, names[i]);
-		if (!err)
-			err = read_conf(reader, path);
-		free(names[i]);
-	}
-	return err;
-}
-
-static int read_line(struct conf_reader *reader, char *line)
-{
-	size_t nr;
-
-	line += strspn(line, " \t");
-	line[strcspn(line, "#\r")] = '\0';
-	for (nr = strlen(line); nr && isspace((unsigned char)line[nr - 1]);)
-		line[--nr] = '\0';
-	if (text_starts_with(line, "include") && isspace((unsigned char)line[7])) {
-		line += 7;
-		return read_included(reader, line + strspn(line, " \t"));
-	}
-	return line[0] == '/' ? add_folder(reader->folders, line) : 0;
-}
-
-/*
- * Reads a configuration file. Files may include each other and themselves; the limit on files ends
- * that.
- */
-static int read_conf(struct conf_reader *reader, const char *path)
-{
-	cleanup_fd int fd =
-		reader->nr_files < CONF_MAX_FILES ? file_open_below(reader->root_fd, path) : -ELOOP;
-	cleanup_free char *text = NULL;
-	char *line, *rest;
-	ssize_t nr;
-	int err = 0;
-
-	if (fd < 0)
-		return 0; /* a missing or unreadable file names no folders */
-	reader->nr_files++;
-	text = malloc(CONF_MAX_BYTES + 1);
-	if (!text)
-		return -ENOMEM;
-	nr = TEMP_FAILURE_RETRY(read(fd, text, CONF_MAX_BYTES));
-	text[nr < 0 ? 0 : nr] = '\0';
-	rest = text;
-	while (!err && (line = strsep(&rest, "\n")))
-		err = read_line(reader, line);
-	return err;
-}
-
-int library_folders_read(struct library_folders *folders, int root_fd)
-{
-	struct conf_reader reader = {folders, root_fd, 0};
-	int err = read_conf(&reader, "/etc/ld.so.conf");
-	size_t i;
-
-	for (i = 0; !err && i < ARRAY_SIZE(usual); i++)
-		err = add_folder(folders, usual[i]);
-	if (err < 0)
-		library_folders_clear(folders);
-	return err;
-}
-
-void library_folders_clear(struct library_folders *folders)
-{
-	size_t i;
-
-	for (i = 0; i < folders->nr; i++)
-		free(folders->paths[i]);
-	free(folders->paths);
-	*folders = (struct library_folders){0};
-}
-
-#define FILES_MAX    64 /* matches of one name */
-#define VERSIONS_MAX 64 /* of one library in one folder */
-#define USUAL_PATH   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-struct search {
-	const char *name;
-	const uint32_t *pids;
-	size_t nr_pids;
-	struct program *program;
-	struct error *error;
-	bool is_second;	    /* mark found files as second */
-	uid_t root_uid;	    /* uid of root in the last opened root */
-	struct error unfit; /* why a program on PATH cannot be probed; code 0: not set */
-};
-
-/* --- what was found -------------------------------------------------------------------------- */
-
-static bool is_there(const struct program *program, int fd)
-{
-	struct stat st, other;
-	size_t i;
-
-	if (fstat(fd, &st) < 0)
-		return false;
-	for (i = 0; i < program->nr; i++)
-		if (fstat(program->files[i].fd, &other) == 0 && other.st_dev == st.st_dev &&
-		    other.st_ino == st.st_ino)
-			return true;
-	return false;
-}
-
-/*
- * Adds a file unless it is already there. Takes ownership of fd in any case; root_fd remains the
- * caller's.
- */
-static int take_file(struct search *search, int fd, int root_fd, const char *path)
-{
-	struct program *program = search->program;
-	cleanup_fd int own = fd, root = -1;
-	char *copy;
-
-	if (is_there(program, fd) || program->nr == FILES_MAX)
-		return 0;
-	if (root_fd >= 0) {
-		root = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
-		if (root < 0)
-			return error_set_errno(search->error, "cannot open '%s'", path);
-	}
-	copy = strdup(path);
-	if (!copy || ARRAY_RESERVE(program->files, program->capacity, program->nr + 1) < 0) {
-		free(copy);
-		return error_no_memory(search->error, "");
-	}
-	program->files[program->nr++] = (struct program_file){
-		.fd = take_fd(&own),
-		.root_fd = take_fd(&root),
-		.root_uid = root_fd >= 0 ? search->root_uid : 0,
-		.is_second = search->is_second,
-		.path = copy,
-	};
-	return 0;
-}
-
-static int open_root(struct search *search, int32_t pid)
-{
-	search->root_uid = root_uid_of(pid);
-	return file_open_root(pid);
-}
-
-/* --- a path, a process ----------------------------------------------------------------------- */
-
-/* Adds a file, or fails if it cannot be probed. */
-static int take_only(struct search *search, int fd, int root_fd, const char *path)
-{
-	int err = program_code_check(fd, path, search->error);
-
-	if (err < 0) {
-		(void)close(fd);
-		return err;
-	}
-	return take_file(search, fd, root_fd, path);
-}
-
-static int find_own_path(struct search *search)
-{
-	cleanup_free char *path = realpath(search->name, NULL);
-	int fd;
-
-	if (!path)
-		return error_set_errno(search->error, "cannot open '%s'", search->name);
-	fd = file_open_below(-1, path);
-	if (fd == -EINVAL)
-		return error_set(search->error, fd, "'%s' is not a regular file", search->name);
-	if (fd < 0)
-		return error_set(search->error, fd, "cannot open '%s': %s", search->name,
-				 strerror(-fd));
-	return take_only(search, fd, -1, path);
-}
-
-/* Finds a path below the processes' roots; if it does not exist there, below our own root. */
-static int find_path(struct search *search)
-{
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < search->nr_pids && search->name[0] == '/' && !err; i++) {
-		cleanup_fd int root = open_root(search, (int32_t)search->pids[i]);
-		int fd = root < 0 ? root : file_open_below(root, search->name);
-
-		if (fd >= 0)
-			err = take_only(search, fd, root, search->name);
-	}
-	return err < 0 || search->program->nr ? err : find_own_path(search);
-}
-
-static int find_executable(struct search *search, int32_t pid)
-{
-	cleanup_fd int root = open_root(search, pid);
-	cleanup_free char *path = NULL;
-	int fd = program_file_open(pid, &path);
-
-	if (fd == -ESRCH)
-		return error_set(search->error, fd, "no such process: %d", pid);
-	if (fd == -ENOENT)
-		return error_set(
-			search->error, fd,
-			"process %d has no executable: it is a kernel thread, or has exited", pid);
-	if (fd < 0)
-		return error_set(search->error, fd, "cannot open the executable of process %d: %s",
-				 pid, strerror(-fd));
-	return take_only(search, fd, root, path);
-}
-
-/* --- mapped files ---------------------------------------------------------------------------- */
-
-/* Adds a mapped file. Skips files that cannot be opened or probed. */
-static int take_mapped(struct search *search, int32_t pid, const struct maps_entry *entry)
-{
-	cleanup_fd int root = open_root(search, pid);
-	int fd = file_open_mapped(&entry->id, entry->path, pid, entry->start, entry->end);
-
-	if (fd < 0)
-		return 0;
-	if (program_code_check(fd, entry->path, NULL) < 0) {
-		(void)close(fd);
-		return 0;
-	}
-	return take_file(search, fd, root, entry->path);
-}
-
-/* Adds the mapped files of one process whose names fit the searched one as in `wanted`. */
-static int find_mapped_of(struct search *search, int32_t pid, enum library_fit wanted)
-{
-	struct maps_entry entry;
-	struct maps maps;
-	int err;
-
-	err = maps_open(&maps, pid);
-	if (err < 0)
-		return err == -ENOENT ? error_set(search->error, -ESRCH, "no such process: %d", pid)
-				      : 0;
-	while (!err && maps_next(&maps, &entry))
-		if (entry.executable && entry.id.inode &&
-		    library_fit_of(entry.path, search->name) == wanted)
-			err = take_mapped(search, pid, &entry);
-	maps_close(&maps);
-	return err;
-}
-
-static int find_mapped(struct search *search)
-{
-	size_t i, nr_before;
-	enum library_fit fit;
-	int err = 0;
-
-	for (i = 0; i < search->nr_pids && !err; i++) {
-		nr_before = search->program->nr;
-		for (fit = 0; fit < NR_LIBRARY_FITS && !err && search->program->nr == nr_before;
-		     fit++)
-			err = find_mapped_of(search, (int32_t)search->pids[i], fit);
-	}
-	return err;
-}
-
-/* --- libraries ------------------------------------------------------------------------------- */
-
-static int compare_versions(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)b, *(char *const *)a);
-}
-
-static size_t list_versions(const struct search *search, DIR *folder, char **names)
-{
-	struct dirent *entry;
-	size_t nr = 0;
-
-	while (nr < VERSIONS_MAX && (entry = readdir(folder)))
-		if (library_is_wanted(entry->d_name, search->name) &&
-		    (names[nr] = strdup(entry->d_name)))
-			nr++;
-	qsort(names, nr, sizeof(*names), compare_versions);
-	return nr;
-}
-
-/* Adds a file if it can be probed. Returns 1 if added, 0 if skipped, or a negative errno. */
-static int try_file(struct search *search, int root_fd, const char *path, mode_t needed)
-{
-	int fd = file_open_below(root_fd, path), err;
-	struct stat st;
-
-	if (fd < 0)
-		return 0;
-	if (fstat(fd, &st) < 0 || (st.st_mode & needed) != needed ||
-	    program_code_check(fd, path, needed ? &search->unfit : NULL) < 0) {
-		(void)close(fd);
-		return 0;
-	}
-	err = take_file(search, fd, root_fd, path);
-	return err < 0 ? err : 1;
-}
-
-static int find_library_in(struct search *search, int root_fd, const char *folder_path)
-{
-	char *names[VERSIONS_MAX], path[2 * PATH_MAX];
-	DIR *folder = file_open_directory_below(root_fd, folder_path);
-	size_t nr, i;
-	int found = 0;
-
-	if (!folder)
-		return 0;
-	nr = list_versions(search, folder, names);
-	(void)closedir(folder);
-	for (i = 0; i < nr; i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", folder_path, names[i]);
-		if (!found)
-			found = try_file(search, root_fd, path, 0);
-		free(names[i]);
-	}
-	return found;
-}
-
-static int find_library(struct search *search, int root_fd)
-{
-	struct library_folders folders = {0};
-	int found = library_folders_read(&folders, root_fd);
-	size_t i;
-
-	for (i = 0; i < folders.nr && !found; i++)
-		found = find_library_in(search, root_fd, folders.paths[i]);
-	library_folders_clear(&folders);
-	return found == -ENOMEM ? error_no_memory(search->error, "") : found;
-}
-
-/* --- programs on PATH ------------------------------------------------------------------------ */
-
-static int find_in_folders(struct search *search, int root_fd, const char *list)
-{
-	char path[2 * PATH_MAX];
-	int found = 0, nr;
-
-	for (; *list && !found; list += (size_t)nr + (list[nr] == ':')) {
-		nr = (int)strcspn(list, ":");
-		if (list[0] != '/' || nr >= PATH_MAX)
-			continue;
-		(void)snprintf(path, sizeof(path), "%.*s/%s", nr, list, search->name);
-		found = try_file(search, root_fd, path, S_IXUSR);
-	}
-	return found;
-}
-
-static int find_below(struct search *search, int root_fd)
-{
-	const char *own = getenv("PATH");
-	int found = 0;
-
-	if (own)
-		found = find_in_folders(search, root_fd, own);
-	/* The PATH of users often lacks the folders of servers. */
-	if (!found)
-		found = find_in_folders(search, root_fd, USUAL_PATH);
-	if (found < 0)
-		return found;
-	search->is_second = found > 0;
-	found = find_library(search, root_fd);
-	search->is_second = false;
-	return found;
-}
-
-/* --- all of it ------------------------------------------------------------------------------- */
-
-static int nothing_found(struct search *search)
-{
-	struct short_name library = short_name_of(search->name);
-	const char *path = getenv("PATH");
-
-	if (search->unfit.code) {
-		if (search->error)
-			*search->error = search->unfit;
-		return search->unfit.code;
-	}
-	(void)error_set(search->error, -ENOENT, "no such program or library: '%s'", search->name);
-	error_hint(
-		search->error,
-		"searched %s%s for '%s', and the directories of /etc/ld.so.conf and /usr/lib for "
-		"lib%.*s.so; a path or a pid works as well",
-		search->nr_pids ? "the files that the processes have mapped and " : "",
-		path ? path : USUAL_PATH, search->name, (int)library.nr, library.text);
-	return -ENOENT;
-}
-
-/*
- * Finds the executables of processes with this name: the file may have another name, if started
- * through a symbolic link, or be deleted.
- */
-static int find_running(struct search *search)
-{
-	struct process_status status;
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < search->nr_pids && !err; i++)
-		if (process_status_read((int32_t)search->pids[i], &status) == 0 &&
-		    !strncmp(status.comm, search->name, sizeof(status.comm) - 1))
-			err = find_executable(search, (int32_t)search->pids[i]);
-	return err;
-}
-
-static int find_name(struct search *search)
-{
-	int err = find_mapped(search);
-	size_t i;
-
-	if (err >= 0 && !search->program->nr)
-		err = find_running(search);
-
-	for (i = 0; i < search->nr_pids && err >= 0 && !search->program->nr; i++) {
-		cleanup_fd int root = open_root(search, (int32_t)search->pids[i]);
-
-		if (root >= 0)
-			err = find_below(search, root);
-	}
-	if (err >= 0 && !search->program->nr)
-		err = find_below(search, -1);
-	if (err < 0)
-		return err;
-	return search->program->nr ? 0 : nothing_found(search);
-}
-
-int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct program *ret,
-		 struct error *error)
-{
-	struct search search = {
-		.name = name, .pids = pids, .nr_pids = nr_pids, .program = ret, .error = error};
-	uint64_t pid;
-	int err;
-
-	if (strchr(name, '/'))
-		err = find_path(&search);
-	else if (name[0] && name[strspn(name, "0123456789")] == '\0')
-		err = number_parse(name, INT32_MAX, &pid) < 0
-			      ? error_set(error, -ESRCH, "no such process: %s", name)
-			      : find_executable(&search, (int32_t)pid);
-	else
-		err = find_name(&search);
-	if (err < 0)
-		program_clear(ret);
-	return err;
-}
+#define ERRNO_MAX 4095
 
 void program_file_clear(struct program_file *file)
 {
-	if (file->fd >= 0)
-		(void)close(file->fd);
+	if (file->handle >= 0)
+		(void)close(file->handle);
 	if (file->root_fd >= 0)
 		(void)close(file->root_fd);
 	free(file->path);
-	*file = (struct program_file){.fd = -1, .root_fd = -1};
+	*file = (struct program_file){.handle = -1, .root_fd = -1};
 }
 
 void program_clear(struct program *program)
@@ -705,26 +43,198 @@ void program_clear(struct program *program)
 	*program = (struct program){0};
 }
 
-/* --- what a program maps at its start --------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
-/*
- * Adds the library with exactly this name, from the first folder that has it. Returns 1 if added.
- */
-static int take_needed(struct search *search, const struct library_folders *folders,
-		       const char *name)
+static bool is_there(const struct program *program, const struct program_file *file)
 {
-	char path[2 * PATH_MAX];
-	int found = 0;
 	size_t i;
 
-	if (strchr(name, '/'))
-		return try_file(search, -1, name, 0);
-	for (i = 0; i < folders->nr && !found; i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", folders->paths[i], name);
-		found = try_file(search, -1, path, 0);
-	}
-	return found;
+	for (i = 0; i < program->nr; i++)
+		if (program->files[i].device == file->device &&
+		    program->files[i].inode == file->inode)
+			return true;
+	return false;
 }
+
+/* Takes the file with its handles, also on failure. */
+static int take_file(struct program *program, struct program_file *file)
+{
+	int err = 0;
+
+	if (!is_there(program, file)) {
+		err = file->path ? ARRAY_ADD(program->files, program->nr, program->capacity, *file)
+				 : -ENOMEM;
+		if (err == 0)
+			return 0;
+	}
+	program_file_clear(file);
+	return err;
+}
+
+static int take_part(struct program_answer *answer, struct bytes bytes,
+		     int handles[WORKER_HANDLES_MAX])
+{
+	const void *head = bytes_skip(&bytes, sizeof(struct program_part));
+	const char *path = bytes_string(&bytes);
+	struct program_part part;
+	struct program_file file;
+
+	if (!head || !path || bytes.nr || strlen(path) >= 2 * PATH_MAX)
+		return -EPROTO;
+	memcpy(&part, head, sizeof(part));
+	if (part.has_root > 1 || part.is_second > 1 || part.is_of_root > 1 ||
+	    part.bytes > INT64_MAX || (!part.has_root && handles[1] >= 0))
+		return -EPROTO;
+	/* Without a descriptor to spare, none was received. */
+	if (handles[0] < 0 || (part.has_root && handles[1] < 0))
+		return -EMFILE;
+	file = (struct program_file){
+		.handle = take_fd(&handles[0]),
+		.root_fd = take_fd(&handles[1]),
+		.root_uid = part.root_uid,
+		.device = part.device,
+		.inode = part.inode,
+		.bytes = part.bytes,
+		.uid = part.uid,
+		.is_of_root = part.is_of_root,
+		.is_second = part.is_second,
+		.path = strdup(path),
+	};
+	return take_file(answer->program, &file);
+}
+
+static int take_failure(struct program_answer *answer, struct bytes bytes)
+{
+	const void *at = bytes_skip(&bytes, sizeof(struct program_failure));
+	struct program_failure failure;
+	const struct error *error = &failure.error;
+
+	if (!at || bytes.nr)
+		return -EPROTO;
+	memcpy(&failure, at, sizeof(failure));
+	if (error->code >= 0 || error->code < -ERRNO_MAX || !error->text[0] ||
+	    !memchr(error->text, '\0', sizeof(error->text)) ||
+	    !memchr(error->hint, '\0', sizeof(error->hint)))
+		return -EPROTO;
+	answer->error = *error;
+	return 0;
+}
+
+int program_answer_take(void *context, const void *bytes, size_t nr,
+			int handles[WORKER_HANDLES_MAX])
+{
+	struct program_answer *answer = context;
+	uint32_t kind = 0;
+
+	if (nr >= sizeof(kind))
+		memcpy(&kind, bytes, sizeof(kind));
+	if (kind == PROGRAM_FILE)
+		return take_part(answer, bytes_of(bytes, nr), handles);
+	return kind == PROGRAM_FAILURE ? take_failure(answer, bytes_of(bytes, nr)) : -EPROTO;
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+/* A question with its pids and texts. */
+struct question {
+	struct program_question head;
+	uint8_t *bytes;
+	size_t nr, capacity;
+};
+
+static int add_bytes(struct question *question, const void *bytes, size_t nr)
+{
+	if (ARRAY_RESERVE(question->bytes, question->capacity, question->nr + nr) < 0)
+		return -ENOMEM;
+	memcpy(question->bytes + question->nr, bytes, nr);
+	question->nr += nr;
+	return 0;
+}
+
+static int add_text(struct question *question, const char *text)
+{
+	return add_bytes(question, text, strlen(text) + 1);
+}
+
+/* Begins a question, to which names are to be added. 0 or -ENOMEM; the caller frees the bytes. */
+static int begin_question(struct question *question, enum program_search search,
+			  const uint32_t *pids, size_t nr_pids)
+{
+	const struct program_question head = {.search = search, .nr_pids = (uint32_t)nr_pids};
+	const char *path = getenv("PATH");
+
+	*question = (struct question){0};
+	if (add_bytes(question, &head, sizeof(head)) < 0 ||
+	    (nr_pids && add_bytes(question, pids, nr_pids * sizeof(*pids)) < 0))
+		return -ENOMEM;
+	return add_text(question, path ? path : "");
+}
+
+static int no_answer(const struct worker *worker, const char *name, const char *doing, int err,
+		     struct error *error)
+{
+	struct worker_troubles troubles = {0};
+
+	if (err == -ENOMEM)
+		return error_no_memory(error, "");
+	worker_troubles_add(worker, &troubles);
+	if (troubles.cannot_start[0])
+		return error_set(error, err, "cannot look for '%s': %s", name,
+				 troubles.cannot_start);
+	if (err != -ETIME)
+		return error_set(error, err,
+				 "cannot look for '%s': the helper process that opens files %s",
+				 name, worker_why_none(err));
+	(void)error_set(error, err, "cannot look for '%s': %s did not answer in time", name, doing);
+	error_hint(error,
+		   "the server of its file system, such as FUSE or NFS, may be gone or hang");
+	return err;
+}
+
+/* Adds what the opener finds. name: for messages. 0, the error of the search, or why there is no answer. */
+static int ask_opener(struct worker *worker, const struct question *question, const char *name,
+		      struct program *ret, struct error *error)
+{
+	struct program_answer answer = {.program = ret};
+	const struct opener_question asked = {
+		.task = TASK_PROGRAM,
+		.bytes = question->bytes,
+		.nr = question->nr,
+		.most_ns = SEARCH_NS,
+		.take = program_answer_take,
+		.context = &answer,
+	};
+	char doing[WORKER_DOING_BYTES];
+	int err = worker_call_opener(worker, &asked, doing);
+
+	if (err == -EIO)
+		err = worker_call_opener(worker, &asked, doing);
+	if (err < 0)
+		return no_answer(worker, name, doing, err, error);
+	if (answer.error.code && error)
+		*error = answer.error;
+	return answer.error.code;
+}
+
+int program_find(struct worker *worker, const char *name, const uint32_t *pids, size_t nr_pids,
+		 struct program *ret, struct error *error)
+{
+	struct question question;
+	int err = begin_question(&question, SEARCH_NAMED, pids, nr_pids);
+
+	if (err == 0)
+		err = add_text(&question, name);
+	if (err < 0)
+		(void)error_no_memory(error, "");
+	else
+		err = ask_opener(worker, &question, name, ret, error);
+	free(question.bytes);
+	if (err < 0)
+		program_clear(ret);
+	return err;
+}
+
+/* --- what a program maps at its start --------------------------------------------------------- */
 
 /* Best effort: a file that gives no answer in this time needs nothing. */
 #define NEEDED_NS (5 * NS_PER_SEC)
@@ -732,93 +242,70 @@ static int take_needed(struct search *search, const struct library_folders *fold
 /* Asks a parser what a file needs. NULL: no answer; the caller frees it. */
 static void *ask_needed(struct worker *worker, const struct program_file *file, size_t *ret_nr)
 {
-	bool is_of_root = file_is_of_root(file->fd, file->path);
-	struct worker_question question = {
+	const struct worker_question question = {
 		.task = TASK_NEEDED,
 		.bytes = "",
-		.handle = file->fd,
+		.handle = file->handle,
+		.file = {major(file->device), minor(file->device), file->inode},
 		.most_ns = NEEDED_NS,
 		.most_bytes = NEEDED_MAX_BYTES,
 	};
 	void *bytes = NULL;
-	struct stat st;
 
-	if (fstat(file->fd, &st) < 0)
-		return NULL;
-	question.file = (struct worker_file){major(st.st_dev), minor(st.st_dev), st.st_ino};
-	return worker_call(worker, is_of_root ? PARSER_ROOT_FILES : PARSER_OTHER_FILES, &question,
-			   -1, &bytes, ret_nr) < 0
+	return worker_call(worker, file->is_of_root ? PARSER_ROOT_FILES : PARSER_OTHER_FILES,
+			   &question, -1, &bytes, ret_nr) < 0
 		       ? NULL
 		       : bytes;
 }
 
-/* Adds the loader and the libraries that a file needs. */
-static int take_all_needed(struct search *search, const struct library_folders *folders,
-			   const struct program_file *file, struct worker *worker)
+/* Adds the names of the loader and the libraries that a file needs to the question. */
+static int add_needed(struct worker *worker, const struct program_file *file,
+		      struct question *question)
 {
 	size_t nr = 0;
 	cleanup_free void *bytes = ask_needed(worker, file, &nr);
 	struct bytes answer = bytes_of(bytes, bytes ? nr : 0);
-	const char *name = needed_answer_next(&answer);
-	int err = name && *name ? try_file(search, -1, name, 0) : 0;
+	const char *name;
+	int err = 0;
 
-	while (err >= 0 && (name = needed_answer_next(&answer)))
-		err = take_needed(search, folders, name);
+	while (err == 0 && (name = needed_answer_next(&answer)))
+		err = add_text(question, name);
 	return err;
 }
 
-/* Adds the program at path, or the interpreter if it is a script. Returns 1 if added. */
-static int take_started(struct search *search, const char *path)
+/* Adds the files that files[first … end-1] need. */
+static int find_needed(struct worker *worker, const char *command, size_t first, size_t end,
+		       struct program *ret)
 {
-	int found = try_file(search, -1, path, S_IXUSR);
-	cleanup_fd int fd = found ? -1 : file_open_below(-1, path);
-	char head[256] = "", *at;
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !(st.st_mode & S_IXUSR) ||
-	    pread(fd, head, sizeof(head) - 1, 0) < 2 || !text_starts_with(head, "#!"))
-		return found;
-	at = head + 2 + strspn(head + 2, " \t");
-	at[strcspn(at, " \t\r\n")] = '\0';
-	return try_file(search, -1, at, S_IXUSR);
-}
-
-/* Finds a program as execvp() does. */
-static int find_started(struct search *search)
-{
-	cleanup_free char *real = strchr(search->name, '/') ? realpath(search->name, NULL) : NULL;
-	const char *list = getenv("PATH");
-	char path[2 * PATH_MAX];
-	int found = 0, nr;
-
-	if (strchr(search->name, '/'))
-		return real ? take_started(search, real) : 0;
-	for (; list && *list && !found; list += (size_t)nr + (list[nr] == ':')) {
-		nr = (int)strcspn(list, ":");
-		if (list[0] != '/' || nr >= PATH_MAX)
-			continue;
-		(void)snprintf(path, sizeof(path), "%.*s/%s", nr, list, search->name);
-		found = take_started(search, path);
-	}
-	return found;
-}
-
-int program_find_started(const char *command, struct worker *worker, struct program *ret)
-{
-	struct search search = {.name = command, .program = ret};
-	struct library_folders folders = {0};
-	int err = library_folders_read(&folders, -1);
+	struct question question;
+	int err = begin_question(&question, SEARCH_NEEDED, NULL, 0);
+	const size_t nr_empty = question.nr;
 	size_t i;
 
-	if (!err)
-		err = find_started(&search);
-	for (i = 0; i < ret->nr && err >= 0; i++) { /* the list grows inside the loop */
-		const struct program_file file = ret->files[i];
+	for (i = first; i < end && err == 0; i++)
+		err = add_needed(worker, &ret->files[i], &question);
+	if (err == 0 && question.nr > nr_empty)
+		err = ask_opener(worker, &question, command, ret, NULL);
+	free(question.bytes);
+	return err;
+}
 
-		err = take_all_needed(&search, &folders, &file, worker);
+int program_find_started(struct worker *worker, const char *command, struct program *ret)
+{
+	struct question question;
+	int err = begin_question(&question, SEARCH_STARTED, NULL, 0);
+	size_t first = 0, end;
+
+	if (err == 0)
+		err = add_text(&question, command);
+	if (err == 0)
+		err = ask_opener(worker, &question, command, ret, NULL);
+	free(question.bytes);
+	for (; err == 0 && first < ret->nr; first = end) {
+		end = ret->nr;
+		err = find_needed(worker, command, first, end, ret);
 	}
-	library_folders_clear(&folders);
 	if (err < 0)
 		program_clear(ret);
-	return err < 0 ? err : 0;
+	return err;
 }

@@ -26,10 +26,15 @@
 #include "worker/worker.h"
 
 struct program_file {
-	int fd;		/* for reading; a valid ELF file for this machine */
+	int handle;	/* O_PATH; a file that begins like an ELF file for this machine */
 	int root_fd;	/* a handle of the root that the path is below; -1: our own */
 	uid_t root_uid; /* uid of root there, see root_uid_of() (proc/root_table) */
-	bool is_second; /* a library with the same name as a program */
+	dev_t device;
+	ino_t inode;
+	uint64_t bytes;
+	uid_t uid;	 /* its owner */
+	bool is_of_root; /* see file_is_of_root() (proc/file_open) */
+	bool is_second;	 /* a library with the same name as a program */
 	char *path;
 };
 
@@ -39,12 +44,12 @@ struct program {
 };
 
 /*
- * Fills an empty program with at least one file. Returns 0; -ENOENT, with where it searched;
- * -ESRCH: no such process; -ENOEXEC: a script, or built for another architecture; or another
- * negative errno.
+ * Fills an empty program with at least one file, which the worker's opener searches for. Returns 0; -ENOENT, with
+ * where it searched; -ESRCH: no such process; -ENOEXEC: a script, or built for another architecture; -ETIME: a file
+ * system or process did not answer; or another negative errno.
  */
-int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct program *ret,
-		 struct error *error);
+int program_find(struct worker *worker, const char *name, const uint32_t *pids, size_t nr_pids,
+		 struct program *ret, struct error *error);
 void program_clear(struct program *program);
 
 /*
@@ -53,7 +58,21 @@ void program_clear(struct program *program);
  * these need, from the host's library folders; search paths in the files themselves are ignored.
  * Returns 0, without any file if there is no such command, or a negative errno.
  */
-int program_find_started(const char *command, struct worker *worker, struct program *ret);
+int program_find_started(struct worker *worker, const char *command, struct program *ret);
 void program_file_clear(struct program_file *file);
+
+/* --- internals, for tests --------------------------------------------------------------------- */
+
+struct program_answer {
+	struct program *program;
+	struct error error; /* code 0: none */
+};
+
+/*
+ * Takes a part of an answer (program_task.h), which may be malformed: see struct opener_question. context: a
+ * struct program_answer.
+ */
+int program_answer_take(void *context, const void *bytes, size_t nr,
+			int handles[WORKER_HANDLES_MAX]);
 
 #endif

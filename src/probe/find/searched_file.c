@@ -27,12 +27,14 @@
 
 #define FILES_MAX 1024 /* of all programs in all selected containers */
 
-static struct searched_file *find_file(const struct searched_files *files, const struct stat *st)
+static struct searched_file *find_file(const struct searched_files *files,
+				       const struct program_file *from)
 {
 	size_t i;
 
 	for (i = 0; i < files->nr; i++)
-		if (files->files[i]->device == st->st_dev && files->files[i]->inode == st->st_ino)
+		if (files->files[i]->from.device == from->device &&
+		    files->files[i]->from.inode == from->inode)
 			return files->files[i];
 	return NULL;
 }
@@ -45,7 +47,7 @@ static int take_exclusions(const struct searched_files *files, struct searched_f
 		const struct left_out_file *left_out = &files->left_out[i];
 
 		if (!left_out->pattern->is_any_kind &&
-		    (left_out->device != file->device || left_out->inode != file->inode))
+		    (left_out->device != file->from.device || left_out->inode != file->from.inode))
 			continue;
 		if (exclusions_add(&file->exclusions, left_out->pattern) < 0)
 			return -ENOMEM;
@@ -68,11 +70,8 @@ int searched_files_add(struct searched_files *files, struct program_file *from,
 		       struct searched_file **ret, struct error *error)
 {
 	struct searched_file *file;
-	struct stat st;
 
-	if (fstat(from->fd, &st) < 0)
-		return error_set_errno(error, "cannot read '%s'", from->path);
-	*ret = find_file(files, &st);
+	*ret = find_file(files, from);
 	if (*ret)
 		return 0;
 	if (files->nr == FILES_MAX)
@@ -83,15 +82,8 @@ int searched_files_add(struct searched_files *files, struct program_file *from,
 		free(file);
 		return error_no_memory(error, "for files");
 	}
-	*file = (struct searched_file){
-		.from = *from,
-		.device = st.st_dev,
-		.inode = st.st_ino,
-		.bytes = (uint64_t)st.st_size,
-		.uid = st.st_uid,
-		.is_of_root = file_is_of_root(from->fd, from->path),
-	};
-	*from = (struct program_file){.fd = -1, .root_fd = -1};
+	*file = (struct searched_file){.from = *from};
+	*from = (struct program_file){.handle = -1, .root_fd = -1};
 	*ret = file;
 	return take_exclusions(files, file) < 0 ? error_no_memory(error, "for files") : 0;
 }
@@ -99,12 +91,13 @@ int searched_files_add(struct searched_files *files, struct program_file *from,
 int searched_files_leave_out(struct searched_files *files, const struct program_file *file,
 			     const struct pattern *pattern)
 {
-	struct stat st = {0};
+	const struct left_out_file left_out = {
+		.device = file ? file->device : 0,
+		.inode = file ? file->inode : 0,
+		.pattern = pattern,
+	};
 
-	if (file && fstat(file->fd, &st) < 0)
-		return -errno;
-	return ARRAY_ADD(files->left_out, files->nr_left_out, files->cap_left_out,
-			 (struct left_out_file){st.st_dev, st.st_ino, pattern});
+	return ARRAY_ADD(files->left_out, files->nr_left_out, files->cap_left_out, left_out);
 }
 
 void searched_files_clear(struct searched_files *files)
@@ -136,11 +129,11 @@ static int find_place(void *context, const struct worker_want *want, struct work
 		.nr_folders = asking->options->nr_debug_folders,
 	};
 	const struct code_file file = {
-		.fd = from->fd,
+		.fd = from->handle,
 		.path = from->path,
 		.root_fd = from->root_fd,
 		.root_uid = from->root_uid,
-		.uid = asking->file->uid,
+		.uid = from->uid,
 	};
 
 	if (want->kind != WANT_DEBUG_FILE)
@@ -172,7 +165,7 @@ static int add_text(struct question *question, const char *text)
 static int make_question(const struct searched_file *file, const struct pattern *pattern,
 			 const struct probes_question *head, struct question *ret)
 {
-	const char *library = loaded_library_path(file->device, file->inode);
+	const char *library = loaded_library_path(file->from.device, file->from.inode);
 	size_t i;
 	int err;
 
@@ -235,11 +228,11 @@ static int ask(const struct asking *asking, const struct pattern *pattern,
 	       const struct probes_question *head, struct probes_answer *ret, struct error *error)
 {
 	const struct searched_file *file = asking->file;
-	const enum parser parser = file->is_of_root ? PARSER_ROOT_FILES : PARSER_OTHER_FILES;
+	const enum parser parser = file->from.is_of_root ? PARSER_ROOT_FILES : PARSER_OTHER_FILES;
 	struct worker_question question = {
 		.task = TASK_PROBES,
-		.handle = file->from.fd,
-		.file = {major(file->device), minor(file->device), file->inode},
+		.handle = file->from.handle,
+		.file = {major(file->from.device), minor(file->from.device), file->from.inode},
 		.most_ns = FILE_NS,
 		.most_bytes = ANSWER_MAX_BYTES,
 		.place = find_place,
@@ -257,7 +250,7 @@ static int ask(const struct asking *asking, const struct pattern *pattern,
 					&nr);
 	free(text.head);
 	if (err == 0)
-		err = probes_answer_parse(bytes, nr, file->bytes, ret);
+		err = probes_answer_parse(bytes, nr, file->from.bytes, ret);
 	if (err < 0)
 		return no_answer(asking, err, error);
 	if (ret->head.err == 0)
@@ -329,14 +322,19 @@ static int keep_places(struct searched_file *file, const struct pattern *pattern
 }
 
 /*
- * Adds the file to the list, which gets its own descriptor. Returns the file's number there, or
+ * Adds the file to the list, which gets its own handle. Returns the file's number there, or
  * -errno.
  */
 static int64_t list_file(const struct searched_file *file, struct probe_list *list)
 {
-	int fd = fcntl(file->from.fd, F_DUPFD_CLOEXEC, 0);
+	const struct probe_file listed = {
+		.handle = fcntl(file->from.handle, F_DUPFD_CLOEXEC, 0),
+		.path = file->from.path,
+		.device = file->from.device,
+		.inode = file->from.inode,
+	};
 
-	return fd < 0 ? -errno : probe_list_add_file(list, fd, file->from.path);
+	return listed.handle < 0 ? -errno : probe_list_add_file(list, &listed);
 }
 
 static int add_static_probe(const struct probes_answer *answer, const struct probes_place *place,
@@ -348,6 +346,8 @@ static int add_static_probe(const struct probes_answer *answer, const struct pro
 		.file = file_number,
 		.offset = place->offset,
 		.semaphore = place->semaphore,
+		.is_stepped = place->is_stepped,
+		.is_doubtful = place->is_doubtful,
 		.name = probes_answer_text(answer, place->name),
 		.arguments = probes_answer_text(answer, place->arguments),
 	};
@@ -477,6 +477,8 @@ static int add_probe(struct maker *maker, const struct searched_place *places, s
 		.kind = PROBE_USER,
 		.is_return = places[0].is_return,
 		.is_entry = first->is_entry,
+		.is_stepped = first->is_stepped,
+		.is_doubtful = first->is_doubtful,
 		.is_go = answer->head.is_go,
 		.unwinds = answer->head.unwinds,
 		.why_no_return = probes_answer_text_or_null(answer, first->why_no_return),

@@ -28,11 +28,6 @@ struct searched_place {
 
 struct searched_file {
 	struct program_file from; /* owned */
-	dev_t device;
-	ino_t inode;
-	uint64_t bytes;
-	uid_t uid; /* its owner */
-	bool is_of_root;
 	struct exclusions exclusions;
 	struct probes_answer *answers; /* the ones with places to probe */
 	size_t nr_answers, cap_answers;

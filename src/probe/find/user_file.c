@@ -229,6 +229,15 @@ const char *user_file_why_not_inside(const struct user_file *file, uint64_t vadd
 	return user_file_why_not(file, vaddr);
 }
 
+void user_file_judge_code(const struct user_file *file, struct probes_place *place)
+{
+	uint8_t code[UPROBE_CODE_BYTES];
+	size_t nr = read_code(file, place->offset, code);
+
+	place->is_stepped = uprobe_code_is_stepped(file->image.machine, code, nr);
+	place->is_doubtful = uprobe_code_is_doubtful(file->image.machine, code, nr);
+}
+
 int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr)
 {
 	const struct listed_function *functions = file->functions.functions;

@@ -85,6 +85,9 @@ const char *user_file_why_not(const struct user_file *file, uint64_t vaddr);
 /* Like user_file_why_not(), for an instruction that is not a function's first. */
 const char *user_file_why_not_inside(const struct user_file *file, uint64_t vaddr);
 
+/* Sets is_stepped and is_doubtful by the code at the place's offset. */
+void user_file_judge_code(const struct user_file *file, struct probes_place *place);
+
 /* True if a function's name matches: as in the file, demangled, or demangled without parameters. */
 bool user_file_matches(struct user_file *file, uint32_t function, const struct matcher *matcher);
 

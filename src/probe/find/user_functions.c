@@ -575,6 +575,7 @@ static int add_place(struct user_file *file, const struct user_choice *choice,
 
 	if (err == 0 && answer->head.has_texts) {
 		place.is_entry = is_entry(file, choice);
+		user_file_judge_code(file, &place);
 		err = add_texts(file, choice, listed, &place, answer);
 	}
 	if (err < 0)
@@ -646,8 +647,10 @@ static int add_note(const struct user_file *file, const struct usdt_note *note,
 	if (why)
 		return refuse_note(answer, name, why);
 	err = user_file_offset(file, note->vaddr, &place.offset);
-	if (err == 0)
+	if (err == 0) {
+		user_file_judge_code(file, &place);
 		err = probes_answer_add_text(answer, name, &place.name);
+	}
 	if (err == 0)
 		err = probes_answer_add_text(answer, note->arguments, &place.arguments);
 	return err

@@ -19,7 +19,7 @@ law_holds() {
 law() { # law NAME ARGUMENT…
 	scenario=$1
 	shift
-	profile -f -d 2 "$@"
+	profile -f -d 2 -e cpu-clock "$@"
 	if [ "$STATUS" -eq 0 ] && law_holds; then
 		pass "$scenario"
 	else

@@ -15,7 +15,7 @@ fi
 whole() {
 	shown=$1 least=$2 chain=$3
 	shift 3
-	profile -f --unwind cfi --max-depth 512 -F 199 -- deep "$@"
+	profile -f -e cpu-clock --unwind cfi --max-depth 512 -F 199 -- deep "$@"
 	of=$(sum_matching '^deep;.*;deep_burn( |;)')
 	got=$(sum_matching "$chain")
 	late=0

@@ -4,12 +4,12 @@
 start spin 60
 spin=$PID
 start stacks 60
-profile -f -F 199 -d 1 -p "$spin"
+profile -f -e cpu-clock -F 199 -d 1 -p "$spin"
 check "-p: has it" test "$(sum_matching ';spin_inner')" -ge 10
 check "-p: and nothing else" test "$(sum_matching .)" -eq "$(sum_matching '^spin;')"
 stop "$spin" "$PID"
 
-profile -f -F 199 -- sh -c 'spin 1; exit 7'
+profile -f -e cpu-clock -F 199 -- sh -c 'spin 1; exit 7'
 check "-- CMD: its status" test "$STATUS" -eq 7
 check "-- CMD: its child's samples" test "$(sum_matching '^spin;.*;spin_inner')" -ge 10
 

@@ -47,6 +47,16 @@ const KIND_COLORS = {
 	[KIND.rest]: { name: "left out", hue: 0, saturation: 0 },
 };
 
+/* The states of threads, of --wall and --off-cpu. */
+const STATE_COLORS = {
+	"[running]": { hue: 4, saturation: 1 },
+	"[runnable]": { hue: 60, saturation: 0.7 },
+	"[sleeping]": { hue: 240, saturation: 0.8 },
+	"[blocked]": { hue: 290, saturation: 0.8 },
+	"[idle]": KIND_COLORS[KIND.label],
+	"[stopped]": KIND_COLORS[KIND.label],
+};
+
 const NR_SHADES = 5;
 const NR_HUES = 18;
 const CATEGORY_HUES = [24, 207, 120, 48, 283, 347, 177, 35, 76, 237, 316, 150]; /* palette_category() */
@@ -138,8 +148,9 @@ class Palette {
 		const { words, functions, texts } = this.model;
 		const kind = words.kind[word];
 		const number = words.function[word] - 1;
-		const hash = hashOfText(texts[words.text[word]]);
-		const plain = KIND_COLORS[kind];
+		const text = texts[words.text[word]];
+		const hash = hashOfText(text);
+		const plain = (kind === KIND.user && STATE_COLORS[text]) || KIND_COLORS[kind];
 		if (!word) return cssOfRgb(this.theme.grey);
 		if (kind === KIND.rest || kind === KIND.missed) return cssOfRgb(this.theme.grey);
 		if (number < 0 || this.mode === "kind" || this.mode === "difference")
@@ -195,7 +206,7 @@ class Palette {
 		const pairs = [[text, grey], [matchText, match], [fadedText, faded]];
 		const rgb = (css) => css.match(/\d+/g).map(Number);
 		for (let hash = 0; hash < NR_SHADES; hash++) {
-			for (const { hue, saturation } of Object.values(KIND_COLORS))
+			for (const { hue, saturation } of Object.values({ ...KIND_COLORS, ...STATE_COLORS }))
 				pairs.push([text, rgb(this.shade(hue, saturation, hash))]);
 			for (let hue = 0; hue < 360; hue += 5) pairs.push([text, rgb(this.shade(hue, 0.85, hash))]);
 		}

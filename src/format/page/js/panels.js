@@ -77,9 +77,9 @@ function originFacts(about) {
 	const { origin } = about;
 	const facts = [];
 	if (origin.event) facts.push(["Event", origin.event]);
-	if (origin.period && origin.unit === "nanoseconds")
+	if (origin.period > 1 && origin.unit === "nanoseconds")
 		facts.push(["Rate", `${+(1e9 / origin.period).toFixed(1)} Hz`]);
-	else if (origin.period)
+	else if (origin.period && origin.unit !== "nanoseconds")
 		facts.push(["Period", `${formatAmount(origin.period, "count")} ${origin.unit || ""}`.trim()]);
 	if (origin.time_us) {
 		const date = new Date(origin.time_us / 1000);

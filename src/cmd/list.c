@@ -1,0 +1,264 @@
+/*
+ * stook list: prints the events that `profile -e` and other commands accept.
+ *
+ *	$ stook list clock
+ *	EVENT       KIND      DESCRIPTION
+ *	cpu-clock   software  time on each CPU, by a timer
+ *	task-clock  software  time of each thread, by a timer
+ *
+ * Names come from event/event.h; events that every kernel has a number for are opened for a moment, to see if this
+ * machine has them. Functions that can be probed are listed by `stook funccount -l`.
+ */
+#include "cmd/commands.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cmd/options/option_table.h"
+#include "cmd/outputs.h"
+#include "event/event.h"
+#include "kernel/perf_open.h"
+#include "proc/tracefs.h"
+#include "run/complain.h"
+#include "view/table.h"
+
+#define PATTERNS_MAX 64
+
+struct listed {
+	enum event_kind kind;
+	char *name, *pmu, *description;
+	bool is_missing;
+};
+
+struct list {
+	const char *patterns[PATTERNS_MAX];
+	size_t nr_patterns;
+	bool missing; /* only what this host lacks */
+	struct row_output_options output;
+	struct event_host *host;
+	struct listed *items;
+	size_t nr, cap;
+	bool has_counters, failed;
+};
+
+/* --- options ----------------------------------------------------------------------------------- */
+
+static const struct option_row rows[] = {
+	OPTION_SWITCH(0, "missing", struct list, missing, "only the events that this host lacks"),
+};
+
+#define USAGE                                                                                 \
+	"usage: stook list [OPTIONS] [PATTERN…]\n"                                          \
+	"\n"                                                                                  \
+	"Lists the events that 'stook profile -e' can name on this host. PATTERN is a glob\n" \
+	"of names, or a word in names and descriptions.\n"
+
+#define EXAMPLES                                                     \
+	"\nexamples:\n"                                              \
+	"  stook list                 all events\n"                  \
+	"  stook list 'sched:*'       the scheduler's tracepoints\n" \
+	"  stook list --json cache"
+
+static int take_pattern(void *context, const char *word, struct error *error)
+{
+	struct list *list = context;
+
+	if (list->nr_patterns == PATTERNS_MAX)
+		return error_set(error, -E2BIG, "more than %d patterns", PATTERNS_MAX);
+	list->patterns[list->nr_patterns++] = word;
+	return 0;
+}
+
+static int parse(struct list *list, int argc, char **argv, struct error *error)
+{
+	const struct option_group groups[] = {
+		{rows, ARRAY_SIZE(rows), list},
+		row_output_options_group(&list->output),
+	};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = take_pattern,
+		.context = list,
+		.usage = USAGE,
+		.examples = EXAMPLES,
+	};
+	int err = option_table_parse(&table, argc, argv, error);
+
+	return err ? err : row_output_options_check(&list->output, false, error);
+}
+
+/* --- events ------------------------------------------------------------------------------------ */
+
+static bool is_wanted(const struct list *list, const struct event_name *name)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_patterns; i++) {
+		const char *pattern = list->patterns[i];
+
+		if (strpbrk(pattern, "*?[") ? !fnmatch(pattern, name->name, 0)
+					    : strcasestr(name->name, pattern) ||
+						      strcasestr(name->description, pattern) ||
+						      strcasestr(name->pmu, pattern))
+			return true;
+	}
+	return !list->nr_patterns;
+}
+
+static void add(void *context, const struct event_name *name)
+{
+	struct list *list = context;
+	struct listed listed = {.kind = name->kind};
+
+	if (name->kind == EVENT_HARDWARE || name->kind == EVENT_CACHE ||
+	    name->kind == EVENT_SOFTWARE)
+		listed.is_missing = perf_is_missing(perf_try(name->name));
+	else if (name->kind == EVENT_MODEL)
+		listed.is_missing = !list->has_counters;
+	if (listed.is_missing != list->missing || !is_wanted(list, name) || list->failed)
+		return;
+	listed.name = strdup(name->name);
+	listed.pmu = strdup(name->pmu);
+	listed.description = strdup(name->description);
+	if (listed.name && listed.pmu && listed.description &&
+	    ARRAY_ADD(list->items, list->nr, list->cap, listed) == 0)
+		return;
+	free(listed.name);
+	free(listed.pmu);
+	free(listed.description);
+	list->failed = true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct listed *left = a, *right = b;
+
+	return COMPARE(left->kind, right->kind) ?: strverscmp(left->pmu, right->pmu)
+					       ?: strcmp(left->name, right->name);
+}
+
+/* Without privileges there are no tracepoints, which is not an error. */
+static int collect(struct list *list, struct error *error)
+{
+	cleanup_fd int tracefs_fd = tracefs_open(NULL);
+	const struct event_host_options options = {.tracefs_fd = tracefs_fd < 0 ? -1 : tracefs_fd};
+	int err;
+
+	list->host = event_host_open(&options, error);
+	if (!list->host)
+		return -ENOMEM;
+	list->has_counters =
+		!perf_is_missing(perf_try("cycles")) || !perf_is_missing(perf_try("instructions"));
+	err = event_names(list->host, add, list);
+	if (err || list->failed)
+		return error_no_memory(error, "");
+	if (list->nr)
+		qsort(list->items, list->nr, sizeof(*list->items), compare);
+	return 0;
+}
+
+static void clear(struct list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		free(list->items[i].name);
+		free(list->items[i].pmu);
+		free(list->items[i].description);
+	}
+	free(list->items);
+	event_host_close(list->host);
+}
+
+/* --- output ------------------------------------------------------------------------------------ */
+
+enum { NAME, KIND, PMU, DESCRIPTION, NR_COLUMNS };
+
+static const struct column columns[NR_COLUMNS] = {
+	[NAME] = {"name", "EVENT", .flags = COLUMN_NAME | COLUMN_OVERFLOWS, .least_width = 36},
+	[KIND] = {"kind", "KIND"},
+	[PMU] = {"pmu", "PMU", .flags = COLUMN_NAME | COLUMN_OPTIONAL},
+	[DESCRIPTION] = {"description", "DESCRIPTION", .flags = COLUMN_NAME | COLUMN_OPTIONAL},
+};
+
+static void read_row(const void *context, size_t number, struct row *row)
+{
+	static const char *const kinds[EVENT_NR_KINDS] = {
+		[EVENT_HARDWARE] = "hardware", [EVENT_CACHE] = "cache",
+		[EVENT_SOFTWARE] = "software", [EVENT_PMU] = "pmu",
+		[EVENT_MODEL] = "model",       [EVENT_TRACEPOINT] = "tracepoint",
+	};
+	const struct listed *listed = &((const struct list *)context)->items[number];
+
+	row->cells[NAME] = cell_text(listed->name);
+	row->cells[KIND] = cell_text(kinds[listed->kind]);
+	row->cells[PMU] = cell_text(*listed->pmu ? listed->pmu : NULL);
+	row->cells[DESCRIPTION] = cell_text(*listed->description ? listed->description : NULL);
+}
+
+static int print(const struct list *list, struct error *error)
+{
+	const struct table table = {
+		.name = "events",
+		.columns = columns,
+		.nr_columns = NR_COLUMNS,
+		.nr_rows = list->nr,
+		.read_row = read_row,
+		.context = list,
+		.never_cut = true,
+	};
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	struct row_outputs outputs;
+	int err;
+
+	sheet_add_table(&sheet, MEDIA_ALL, &table);
+	err = row_outputs_open(&outputs, &list->output, error);
+	if (!err)
+		err = row_outputs_write(&outputs, &sheet, error);
+	err = row_outputs_commit(&outputs, err, error);
+	row_outputs_clear(&outputs);
+	return err;
+}
+
+static int list_events(struct list *list, struct error *error)
+{
+	int err = collect(list, error);
+
+	if (err)
+		return err;
+	if (!list->nr && list->nr_patterns) {
+		(void)error_set(error, -ENOENT, "no event matches '%s'%s", list->patterns[0],
+				list->missing ? ", of those that this host lacks" : "");
+		error_hint(error, list->missing ? "'stook list' has the others"
+						: "'stook list --missing' has events that this "
+						  "host lacks, 'stook funccount -l' functions");
+		return -ENOENT;
+	}
+	return print(list, error);
+}
+
+int cmd_list(int argc, char **argv)
+{
+	struct list list = {0};
+	struct error error = {0};
+	int err = parse(&list, argc, argv, &error);
+
+	if (err) {
+		if (err < 0)
+			complain_error(&error);
+		return err < 0 ? EXIT_USAGE : 0;
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	err = list_events(&list, &error);
+	clear(&list);
+	return complain_on_error(err, &error) ? 0 : EXIT_FAILED;
+}

@@ -1,0 +1,547 @@
+/*
+ * Counters of perf_event_open(), without BPF.
+ *
+ * Each group of events is a group of counters, and each other event a group of one, so one read() has a leader's
+ * count, its members', and the times. Counters are opened disabled; a process that was stopped or is still to exec
+ * is thus counted from its first instruction on.
+ *
+ * Threads of a running process: a new thread inherits the counters that its creator had at this moment. Counting is
+ * complete, without counting anything twice, if no thread appears while the counters are opened. Otherwise they are
+ * opened again, up to TRIES times; threads that appear in the last try are not counted, and reported.
+ *
+ * A count of a task is the sum over its threads, which the kernel makes; with counts of several tasks or CPUs
+ * it is added up here. The time for which counters were enabled and ran are added up the same way, and the
+ * estimate is made of the sums, as perf does.
+ */
+#include "collect/counting.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/fd_io.h"
+#include "base/text.h"
+#include "kernel/cpus.h"
+#include "kernel/perf_open.h"
+#include "proc/process_info.h"
+
+#define TRIES	8
+#define ANY_CPU (-1)
+#define AGAIN	1 /* the counters have to be opened again, differently */
+
+/* The target of a counter, besides the CPU. */
+struct target {
+	int id; /* a tid; a cgroup's descriptor; -1: all tasks */
+	unsigned long flags;
+	bool inherits;
+	char *label;
+};
+
+struct counter {
+	int fd;
+	size_t event, row;
+	size_t nr_members; /* of the group; 0: not its leader, which is before it */
+	struct event_count before;
+};
+
+struct counting {
+	struct counting_config config;
+	struct event *events;
+	struct counting_event *states;
+	struct cpus *event_cpus; /* nr 0: all */
+	uint64_t *buffer;
+	struct target *targets;
+	size_t nr_targets, cap_targets;
+	struct cpus cpus; /* nr 0: threads, on any CPU */
+	struct counting_row *rows;
+	size_t nr_rows, cap_rows;
+	struct counter *counters;
+	size_t nr_counters, cap_counters;
+	size_t nr_missed;
+};
+
+/* --- targets ---------------------------------------------------------------------------------- */
+
+static int add_target(struct counting *counting, const struct target *target)
+{
+	int err =
+		ARRAY_ADD(counting->targets, counting->nr_targets, counting->cap_targets, *target);
+
+	if (err)
+		free(target->label);
+	return err;
+}
+
+static int add_thread(struct counting *counting, uint32_t tid, bool inherits)
+{
+	struct target target = {.id = (int)tid, .inherits = inherits};
+	struct process_status status = {.comm = ""};
+
+	if (counting->config.by == COUNTING_THREAD) {
+		(void)process_status_read((int32_t)tid, &status);
+		target.label = text_printf("%s-%u", status.comm, tid);
+		if (!target.label)
+			return -ENOMEM;
+	}
+	return add_target(counting, &target);
+}
+
+static int add_threads(struct counting *counting, uint32_t pid)
+{
+	cleanup_free uint32_t *tids = NULL;
+	size_t nr = 0, i;
+	int err = process_threads((int32_t)pid, &tids, &nr);
+
+	for (i = 0; i < nr && !err; i++)
+		err = add_thread(counting, tids[i], true);
+	return err == -ESRCH ? 0 : err;
+}
+
+static int list_targets(struct counting *counting, struct error *error)
+{
+	const struct counting_config *config = &counting->config;
+	const struct wanted_tasks *tasks = config->tasks;
+	const struct target all = {.id = -1};
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < tasks->nr_pids && !err; i++)
+		err = add_threads(counting, tasks->pids[i]);
+	for (i = 0; i < tasks->nr_tids && !err; i++)
+		err = add_thread(counting, tasks->tids[i], false);
+	for (i = 0; i < config->nr_cgroups && !err; i++) {
+		struct target target = {.id = config->cgroups[i].fd, .flags = PERF_FLAG_PID_CGROUP};
+
+		target.label = strdup(config->cgroups[i].name);
+		err = target.label ? add_target(counting, &target) : -ENOMEM;
+	}
+	if (!err && !tasks->nr_pids && !tasks->nr_tids && !config->nr_cgroups)
+		err = add_target(counting, &all);
+	if (err)
+		return error_no_memory(error, "");
+	return counting->nr_targets
+		       ? 0
+		       : error_set(error, -ESRCH, "the targets have exited: nothing to count");
+}
+
+/* Returns how many threads of the pids are not among the targets. */
+static size_t count_new_threads(const struct counting *counting)
+{
+	const struct wanted_tasks *tasks = counting->config.tasks;
+	size_t nr_new = 0, i, k, t;
+
+	for (i = 0; i < tasks->nr_pids; i++) {
+		cleanup_free uint32_t *tids = NULL;
+		size_t nr = 0;
+
+		(void)process_threads((int32_t)tasks->pids[i], &tids, &nr);
+		/* Both lists have the order of the kernel's, so the search is short. */
+		for (k = 0, t = 0; k < nr; k++) {
+			size_t tried = 0;
+
+			while (tried < counting->nr_targets &&
+			       counting->targets[t % counting->nr_targets].id != (int)tids[k]) {
+				tried++;
+				t++;
+			}
+			nr_new += tried == counting->nr_targets;
+		}
+	}
+	return nr_new;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static char *make_label(const struct counting *counting, const struct target *target, int cpu)
+{
+	struct cpu_place place;
+
+	switch (counting->config.by) {
+	case COUNTING_ALL:
+		return strdup("");
+	case COUNTING_CPU:
+		return text_printf("%d", cpu);
+	case COUNTING_THREAD:
+	case COUNTING_CGROUP:
+		return strdup(target->label);
+	case COUNTING_CORE:
+	case COUNTING_SOCKET:
+		break;
+	}
+	cpu_place_read((uint32_t)cpu, &place);
+	if (counting->config.by == COUNTING_SOCKET)
+		return text_printf("S%u", (unsigned)place.socket);
+	return text_printf("S%u-D%u-C%u", (unsigned)place.socket, (unsigned)place.die,
+			   (unsigned)place.core);
+}
+
+/* Finds the row of a target on a CPU, or adds it. Returns its number or -ENOMEM. */
+static int64_t find_row(struct counting *counting, const struct target *target, int cpu)
+{
+	cleanup_free char *label = make_label(counting, target, cpu);
+	struct counting_row row = {0};
+	size_t i;
+
+	if (!label)
+		return -ENOMEM;
+	for (i = 0; i < counting->nr_rows; i++)
+		if (!strcmp(counting->rows[i].label, label))
+			return (int64_t)i;
+	row.counts = calloc(counting->config.nr_events, sizeof(*row.counts));
+	row.label = label;
+	if (!row.counts || ARRAY_ADD(counting->rows, counting->nr_rows, counting->cap_rows, row)) {
+		free(row.counts);
+		return -ENOMEM;
+	}
+	(void)take_pointer(&label);
+	return (int64_t)counting->nr_rows - 1;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void close_all(struct counting *counting)
+{
+	size_t i;
+
+	/* Members first: a leader that is closed makes its members leaders. */
+	for (i = counting->nr_counters; i--;)
+		(void)close(counting->counters[i].fd);
+	for (i = 0; i < counting->nr_targets; i++)
+		free(counting->targets[i].label);
+	for (i = 0; i < counting->nr_rows; i++) {
+		free(counting->rows[i].label);
+		free(counting->rows[i].counts);
+	}
+	counting->nr_counters = counting->nr_targets = counting->nr_rows = 0;
+}
+
+/* Nothing is sampled: a rate or a precise level has no meaning, and some PMUs refuse it. */
+static struct perf_event_attr attributes(const struct counting *counting, size_t number,
+					 const struct target *target)
+{
+	const struct event *event = &counting->events[number];
+	struct perf_event_attr attr = event->attr;
+	bool is_leader = event->leader == number;
+
+	attr.size = sizeof(attr);
+	attr.freq = 0;
+	attr.sample_period = 0;
+	attr.precise_ip = 0;
+	attr.read_format =
+		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr.disabled = is_leader;
+	attr.enable_on_exec = is_leader && counting->config.on_exec;
+	attr.inherit = target->inherits;
+	attr.inherit_thread = target->inherits && !counting->config.tasks->follow;
+	if (counting->states[number].is_user_only)
+		attr.exclude_kernel = attr.exclude_hv = 1;
+	return attr;
+}
+
+/* True if the kernel's answer is about the event, so that others may well be counted. */
+static bool is_refusal(int code)
+{
+	return code != -ESRCH && code != -ENODEV && code != -EMFILE && code != -ENFILE &&
+	       code != -ENOMEM && code != -EINTR;
+}
+
+/* Returns a descriptor or a negative errno. *ret_again: that works only if all counters of the event change. */
+static int open_counter(struct counting *counting, size_t number, const struct target *target,
+			int cpu, int group_fd, bool *ret_again)
+{
+	struct perf_event_attr attr = attributes(counting, number, target);
+	struct counting_event *state = &counting->states[number];
+	int fd = counting->config.open(&attr, target->id, cpu, group_fd, target->flags);
+	int code = fd < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		return fd;
+	if ((code == -EACCES || code == -EPERM) && !attr.exclude_kernel && !attr.exclude_user) {
+		state->is_user_only = true;
+		*ret_again = true;
+	}
+	return code;
+}
+
+static bool counts_on(const struct counting *counting, size_t number, int cpu)
+{
+	const struct cpus *cpus = &counting->event_cpus[number];
+	size_t i;
+
+	for (i = 0; i < cpus->nr; i++)
+		if (cpu == (int)cpus->numbers[i])
+			return true;
+	return cpu == ANY_CPU || !cpus->nr;
+}
+
+/* Each event of a weak group becomes a group of its own. */
+static void ungroup(struct counting *counting, size_t leader)
+{
+	size_t i;
+
+	for (i = counting->config.nr_events; i--;)
+		if (counting->events[i].leader == leader) {
+			counting->events[i].leader = i;
+			counting->states[i].is_ungrouped = true;
+		}
+}
+
+/* Opens an event with the members of its group. Returns 0, AGAIN or a negative errno. */
+static int open_group(struct counting *counting, size_t leader, const struct target *target,
+		      int cpu, size_t row)
+{
+	const size_t first = counting->nr_counters;
+	int leader_fd = -1;
+	size_t i;
+
+	if (!counts_on(counting, leader, cpu))
+		return 0;
+	for (i = leader; i < counting->config.nr_events; i++) {
+		bool again = false;
+		struct counter counter = {.event = i, .row = row};
+
+		if (counting->events[i].leader != leader || !counts_on(counting, i, cpu))
+			continue;
+		counter.fd = i > leader && leader_fd < 0
+				     ? counting->states[leader].refused
+				     : open_counter(counting, i, target, cpu, leader_fd, &again);
+		if (again)
+			return AGAIN;
+		if (counter.fd < 0 && !is_refusal(counter.fd))
+			return counter.fd == -ESRCH || counter.fd == -ENODEV ? 0 : counter.fd;
+		if (counter.fd < 0 && i > leader && leader_fd >= 0 &&
+		    counting->events[leader].is_weak) {
+			ungroup(counting, leader);
+			return AGAIN;
+		}
+		if (counter.fd < 0) {
+			counting->states[i].refused =
+				counting->states[i].is_user_only ? -EACCES : counter.fd;
+			continue;
+		}
+		if (ARRAY_ADD(counting->counters, counting->nr_counters, counting->cap_counters,
+			      counter)) {
+			(void)close(counter.fd);
+			return -ENOMEM;
+		}
+		counting->counters[first].nr_members++;
+		if (i == leader)
+			leader_fd = counter.fd;
+	}
+	return 0;
+}
+
+static int explain(const struct counting *counting, int code, struct error *error)
+{
+	if (code == -ENOMEM)
+		return error_no_memory(error, "");
+	(void)error_set(error, code, "cannot open more than %zu counters: %s",
+			counting->nr_counters, strerror(-code));
+	error_hint(error, "%zu events of %zu tasks on %zu CPUs need as many descriptors: ulimit -n",
+		   counting->config.nr_events, counting->nr_targets,
+		   counting->cpus.nr ? counting->cpus.nr : 1);
+	return code;
+}
+
+static int open_targets(struct counting *counting)
+{
+	const size_t nr_cpus = counting->cpus.nr ? counting->cpus.nr : 1;
+	size_t t, c, i;
+	int err = 0;
+
+	for (t = 0; t < counting->nr_targets && !err; t++)
+		for (c = 0; c < nr_cpus && !err; c++) {
+			int cpu = counting->cpus.nr ? (int)counting->cpus.numbers[c] : ANY_CPU;
+			int64_t row = find_row(counting, &counting->targets[t], cpu);
+
+			if (row < 0)
+				return -ENOMEM;
+			counting->rows[row].nr_cpus += !t;
+			for (i = 0; i < counting->config.nr_events && !err; i++)
+				if (counting->events[i].leader == i)
+					err = open_group(counting, i, &counting->targets[t], cpu,
+							 (size_t)row);
+		}
+	return err;
+}
+
+/* An event that is counted somewhere is supported. */
+static void settle(struct counting *counting)
+{
+	size_t i;
+
+	for (i = 0; i < counting->nr_counters; i++)
+		counting->states[counting->counters[i].event].refused = 0;
+}
+
+static int open_all(struct counting *counting, struct error *error)
+{
+	unsigned tries = 0;
+	int err;
+
+	do {
+		close_all(counting);
+		err = list_targets(counting, error);
+		if (err)
+			return err;
+		err = open_targets(counting);
+		if (err < 0)
+			return explain(counting, err, error);
+		if (!err)
+			counting->nr_missed = count_new_threads(counting);
+	} while (err == AGAIN || (counting->nr_missed && ++tries < TRIES));
+	settle(counting);
+	return 0;
+}
+
+/* --- the beginning and the end ---------------------------------------------------------------- */
+
+static int read_cpus(struct counting *counting, struct error *error)
+{
+	const struct counting_config *config = &counting->config;
+	const struct wanted_tasks *tasks = config->tasks;
+	struct cpus *cpus = &counting->cpus;
+	size_t i;
+
+	for (i = 0; i < config->nr_events; i++)
+		if (config->events[i].cpus[0] &&
+		    cpus_parse(&counting->event_cpus[i], config->events[i].cpus) < 0)
+			return error_set(error, -EIO, "cannot parse the CPUs of '%s': '%s'",
+					 config->events[i].name, config->events[i].cpus);
+	if (config->nr_cpus) {
+		cpus->numbers = calloc(config->nr_cpus, sizeof(*cpus->numbers));
+		if (!cpus->numbers)
+			return error_no_memory(error, "");
+		memcpy(cpus->numbers, config->cpus, config->nr_cpus * sizeof(*cpus->numbers));
+		cpus->nr = config->nr_cpus;
+		return 0;
+	}
+	if ((tasks->nr_pids || tasks->nr_tids) && config->by != COUNTING_CPU &&
+	    config->by != COUNTING_CORE && config->by != COUNTING_SOCKET)
+		return 0;
+	return cpus_read(cpus, "online", error);
+}
+
+struct counting *counting_open(const struct counting_config *config, struct error *error)
+{
+	struct counting *counting = calloc(1, sizeof(*counting));
+	const size_t nr = config->nr_events;
+
+	if (!counting) {
+		(void)error_no_memory(error, "");
+		return NULL;
+	}
+	counting->config = *config;
+	if (!config->open)
+		counting->config.open = perf_open_counter;
+	counting->events = calloc(nr, sizeof(*counting->events));
+	counting->states = calloc(nr, sizeof(*counting->states));
+	counting->event_cpus = calloc(nr, sizeof(*counting->event_cpus));
+	counting->buffer = calloc(nr + 3, sizeof(*counting->buffer));
+	if (!counting->events || !counting->states || !counting->event_cpus || !counting->buffer) {
+		(void)error_no_memory(error, "");
+		counting_free(counting);
+		return NULL;
+	}
+	memcpy(counting->events, config->events, nr * sizeof(*counting->events));
+	(void)fd_raise_limit();
+	if (!read_cpus(counting, error) && !open_all(counting, error))
+		return counting;
+	counting_free(counting);
+	return NULL;
+}
+
+void counting_free(struct counting *counting)
+{
+	size_t i;
+
+	if (!counting)
+		return;
+	close_all(counting);
+	for (i = 0; i < counting->config.nr_events && counting->event_cpus; i++)
+		cpus_clear(&counting->event_cpus[i]);
+	cpus_clear(&counting->cpus);
+	free(counting->events);
+	free(counting->states);
+	free(counting->event_cpus);
+	free(counting->buffer);
+	free(counting->targets);
+	free(counting->rows);
+	free(counting->counters);
+	free(counting);
+}
+
+const struct counting_event *counting_events(const struct counting *counting)
+{
+	return counting->states;
+}
+
+size_t counting_nr_missed(const struct counting *counting)
+{
+	return counting->nr_missed;
+}
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+/* Best effort: a counter whose task has ended, or whose CPU went away, keeps its count. */
+static void control(const struct counting *counting, unsigned long request)
+{
+	size_t i;
+
+	for (i = 0; i < counting->nr_counters; i++)
+		if (counting->counters[i].nr_members)
+			(void)ioctl(counting->counters[i].fd, request, 0);
+}
+
+void counting_start(struct counting *counting)
+{
+	if (!counting->config.on_exec)
+		control(counting, PERF_EVENT_IOC_ENABLE);
+}
+
+void counting_stop(struct counting *counting)
+{
+	control(counting, PERF_EVENT_IOC_DISABLE);
+}
+
+/* A pinned group that found no counters has nothing to read: its counts do not grow. */
+static void read_group(struct counting *counting, struct counter *leader)
+{
+	const uint64_t *buffer = counting->buffer;
+	const size_t bytes = (3 + leader->nr_members) * sizeof(*buffer);
+	size_t i;
+
+	if (read(leader->fd, counting->buffer, bytes) != (ssize_t)bytes ||
+	    buffer[0] != leader->nr_members)
+		return;
+	for (i = 0; i < leader->nr_members; i++) {
+		const struct event_count now = {buffer[3 + i], buffer[1], buffer[2]};
+		struct counter *counter = &leader[i];
+		struct event_count *sum = &counting->rows[counter->row].counts[counter->event];
+
+		sum->value += now.value - counter->before.value;
+		sum->enabled_ns += now.enabled_ns - counter->before.enabled_ns;
+		sum->running_ns += now.running_ns - counter->before.running_ns;
+		counter->before = now;
+	}
+}
+
+const struct counting_row *counting_read(struct counting *counting, size_t *ret_nr)
+{
+	size_t i;
+
+	for (i = 0; i < counting->nr_rows; i++)
+		memset(counting->rows[i].counts, 0,
+		       counting->config.nr_events * sizeof(*counting->rows[i].counts));
+	for (i = 0; i < counting->nr_counters; i++)
+		if (counting->counters[i].nr_members)
+			read_group(counting, &counting->counters[i]);
+	*ret_nr = counting->nr_rows;
+	return counting->rows;
+}

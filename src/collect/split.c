@@ -1,0 +1,166 @@
+/*
+ * Shares are sorted by group when an epoch ends. A nanosecond is never divided: each stack gets the difference between
+ * two rounded sums, and the last sum is the pot.
+ */
+#include "collect/split.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+void split_clear(struct split *split)
+{
+	u64_map_clear(&split->groups);
+	free(split->pots);
+	free(split->shares);
+	*split = (struct split){0};
+}
+
+int split_add_time(struct split *split, uint64_t group, uint64_t waited_ns, uint64_t queued_ns)
+{
+	const uint64_t *number = u64_map_find(&split->groups, group);
+
+	if (!number) {
+		if (ARRAY_ADD(split->pots, split->nr_pots, split->cap_pots,
+			      (struct split_pot){group, waited_ns, queued_ns}) < 0)
+			return -ENOMEM;
+		return u64_map_set(&split->groups, group, split->nr_pots - 1);
+	}
+	split->pots[*number].waited_ns += waited_ns;
+	split->pots[*number].queued_ns += queued_ns;
+	return 0;
+}
+
+int split_add_share(struct split *split, const struct split_share *share)
+{
+	return ARRAY_ADD(split->shares, split->nr_shares, split->cap_shares, *share);
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct split_share *x = a, *y = b;
+
+	return COMPARE(x->group, y->group) ?: COMPARE(x->sample, y->sample);
+}
+
+/* Joins the shares of one sample, sorted. */
+static void join_shares(struct split *split)
+{
+	size_t nr = 0, i;
+
+	if (split->nr_shares)
+		qsort(split->shares, split->nr_shares, sizeof(*split->shares), compare_shares);
+	for (i = 0; i < split->nr_shares; i++) {
+		const struct split_share *share = &split->shares[i];
+		struct split_share *last = nr ? &split->shares[nr - 1] : NULL;
+
+		if (!last || compare_shares(last, share) != 0) {
+			split->shares[nr++] = *share;
+			continue;
+		}
+		last->waited_ns += share->waited_ns;
+		last->queued_ns += share->queued_ns;
+		last->variance += share->variance;
+	}
+	split->nr_shares = nr;
+}
+
+static uint64_t part_of(uint64_t whole, uint64_t part, uint64_t all)
+{
+	return (uint64_t)((unsigned __int128)whole * part / all);
+}
+
+static uint64_t both(const struct split_share *share)
+{
+	return share->waited_ns + share->queued_ns;
+}
+
+/*
+ * The estimate of a stack is its part p of the time R for which all stand, times the pot. If its waits have the
+ * variance v, and all of the group V, then the one of the estimate of p R is (1 - 2 p) v + p² V.
+ */
+static double variance_of(const struct split_share *shares, size_t nr, double pot, double all)
+{
+	double sum = 0, total = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		total += (double)shares[i].variance;
+	for (i = 0; i < nr; i++) {
+		const double part = (double)both(&shares[i]) / all;
+
+		sum += (1 - 2 * part) * (double)shares[i].variance + part * part * total;
+	}
+	return sum * 1024 * 1024 * pot * pot / (all * all);
+}
+
+/* Divides a pot among the stacks of its group. */
+static int divide(struct split *split, const struct split_pot *pot,
+		  const struct split_share *shares, size_t nr, split_add_fn *add, void *context)
+{
+	struct split_share sum = {0}, before = {0};
+	struct split_pot given = {0};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < nr; i++) {
+		sum.waited_ns += shares[i].waited_ns;
+		sum.queued_ns += shares[i].queued_ns;
+	}
+	for (i = 0; i < nr && !err; i++) {
+		struct split_pot so_far;
+
+		before.waited_ns += shares[i].waited_ns;
+		before.queued_ns += shares[i].queued_ns;
+		/* If all that stand for others were woken at once, or ran at once, both times are divided alike. */
+		so_far.waited_ns =
+			sum.waited_ns ? part_of(pot->waited_ns, before.waited_ns, sum.waited_ns)
+				      : part_of(pot->waited_ns, both(&before), both(&sum));
+		so_far.queued_ns =
+			sum.queued_ns ? part_of(pot->queued_ns, before.queued_ns, sum.queued_ns)
+				      : part_of(pot->queued_ns, both(&before), both(&sum));
+		err = add(context, pot->group, shares[i].sample, so_far.waited_ns - given.waited_ns,
+			  so_far.queued_ns - given.queued_ns);
+		given = so_far;
+	}
+	split->divided_ns += pot->waited_ns + pot->queued_ns;
+	split->variance += variance_of(shares, nr, (double)(pot->waited_ns + pot->queued_ns),
+				       (double)both(&sum));
+	return err;
+}
+
+int split_close(struct split *split, split_add_fn *add, void *context)
+{
+	size_t i;
+	int err = 0;
+
+	join_shares(split);
+	for (i = 0; i < split->nr_pots && !err; i++) {
+		const struct split_pot *pot = &split->pots[i];
+		const struct split_share *shares = split->shares;
+		const size_t first =
+			array_first(split->nr_shares, k, shares[k].group >= pot->group);
+		uint64_t all = 0;
+		size_t nr = 0;
+
+		for (; first + nr < split->nr_shares && shares[first + nr].group == pot->group;
+		     nr++)
+			all += both(&shares[first + nr]);
+		if (all) {
+			err = divide(split, pot, &shares[first], nr, add, context);
+		} else {
+			err = add(context, pot->group, SPLIT_NO_SAMPLE, pot->waited_ns,
+				  pot->queued_ns);
+		}
+	}
+	u64_map_clear(&split->groups);
+	split->nr_pots = split->nr_shares = 0;
+	return err;
+}
+
+double split_error_ns(const struct split *split)
+{
+	return split->variance > 0 ? 2 * sqrt(split->variance) : 0;
+}

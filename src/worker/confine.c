@@ -1,0 +1,150 @@
+/*
+ * A seccomp filter leaves a few dozen system calls that operate on memory and on open descriptors. It is made for the
+ * C library that the program runs with: a call that is missing here kills the process, and must be added.
+ */
+#include "worker/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/isolated.h"
+
+/*
+ * True if we may become this user and group: the ids are mapped in our user namespace, and we have the
+ * capabilities. setfsuid() is used because it has no other effect.
+ */
+static bool may_become(uid_t id)
+{
+	bool may;
+
+	(void)setfsgid(id);
+	(void)setfsuid(id);
+	may = (uid_t)setfsuid((uid_t)-1) == id && (gid_t)setfsgid((gid_t)-1) == id;
+	(void)setfsuid(geteuid());
+	(void)setfsgid(getegid());
+	return may;
+}
+
+uid_t confine_user(void)
+{
+	const uid_t first = 61184, last = 65519, nobody = 65534;
+	uid_t own = first + (uid_t)getpid() % (last - first + 1);
+
+	if (geteuid() != 0)
+		return (uid_t)-1;
+	if (may_become(own))
+		return own;
+	return may_become(nobody) ? nobody : (uid_t)-1;
+}
+
+/* System calls that are allowed with any arguments. */
+static const int allowed[] = {
+	SCMP_SYS(brk),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(close),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(fstat),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(futex),
+	SCMP_SYS(getpid),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(gettid),
+	SCMP_SYS(lseek),
+	SCMP_SYS(madvise),
+	SCMP_SYS(mremap),
+	SCMP_SYS(munmap),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(read),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(tgkill),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+#if ISOLATED_HAS_SHADOW
+	/* AddressSanitizer needs these for its reports. */
+	SCMP_SYS(getrlimit),
+	SCMP_SYS(open),
+	SCMP_SYS(openat),
+	SCMP_SYS(prctl),
+	SCMP_SYS(prlimit64),
+	SCMP_SYS(readlink),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sigaltstack),
+#endif
+};
+
+/* System calls by which libraries open files: see serve_call() in worker/serve.c. */
+static const int trapped[] = {
+	SCMP_SYS(open),
+	SCMP_SYS(openat),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+};
+
+/* TCGETS2, by which C libraries since 2025 ask if a stream is a terminal. */
+#define GET_TERMINAL 0x802c542a
+
+/* System calls that are allowed if an argument has a value, in the bits of the mask. */
+static const struct {
+	int call;
+	unsigned argument;
+	uint64_t mask, value;
+	bool is_for_commands;
+} restricted[] = {
+	/* No executable memory. */
+	{SCMP_SYS(mmap), 2, PROT_EXEC, 0, false},
+	{SCMP_SYS(mprotect), 2, PROT_EXEC, 0, false},
+	/* fstat() of newer C libraries, and libelf's check of a descriptor. */
+	{SCMP_SYS(newfstatat), 3, UINT64_MAX, AT_EMPTY_PATH, false},
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFD, false},
+	/* A stream that is opened for a descriptor, or is about to be written to. */
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFL, true},
+	{SCMP_SYS(ioctl), 1, UINT64_MAX, TCGETS, true},
+	{SCMP_SYS(ioctl), 1, UINT64_MAX, GET_TERMINAL, true},
+};
+
+int confine_system_calls(enum confined kind, struct error *error)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	const bool is_parser = kind == CONFINED_PARSER;
+	size_t i;
+	int err = 0;
+
+	if (!filter)
+		return error_set(error, -ENOSYS,
+				 "this kernel has no filters of system calls (seccomp)");
+	for (i = 0; i < ARRAY_SIZE(allowed) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+	for (i = 0; i < ARRAY_SIZE(trapped) && err == 0 && is_parser && !ISOLATED_HAS_SHADOW; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_TRAP, trapped[i], 0);
+	for (i = 0; i < ARRAY_SIZE(restricted) && err == 0; i++)
+		if (!restricted[i].is_for_commands || !is_parser)
+			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, restricted[i].call, 1,
+					       SCMP_CMP(restricted[i].argument, SCMP_CMP_MASKED_EQ,
+							restricted[i].mask, restricted[i].value));
+	if (err == 0)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err < 0 ? error_set(error, err, "cannot install a filter of system calls: %s",
+				   strerror(-err))
+		       : 0;
+}

@@ -1,0 +1,27 @@
+/* The rights of processes that parse foreign bytes: a user of their own, and a few dozen system calls. */
+#ifndef STOOK_WORKER_CONFINE_H
+#define STOOK_WORKER_CONFINE_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+
+enum confined {
+	CONFINED_PARSER,  /* opening a file raises SIGSYS, so that a handler can serve it */
+	CONFINED_COMMAND, /* see worker/sandbox.h: may also write to streams */
+};
+
+/*
+ * Chooses a user id that no other process has, from the range that systemd reserves for dynamic users; the
+ * overflow id if that is not mapped; else -1: no change. A process that keeps its user has no capabilities either,
+ * and cannot open files.
+ */
+uid_t confine_user(void);
+
+/*
+ * From now on, any other system call kills this process, and so does mapping executable memory. 0 or a negative
+ * errno.
+ */
+int confine_system_calls(enum confined kind, struct error *error);
+
+#endif

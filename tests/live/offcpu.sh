@@ -1,0 +1,345 @@
+#!/usr/bin/env bash
+# Off-CPU time against programs/waits, whose threads measure each of their waits. A path agrees if its time in
+# the profile is within 1 %, or 50 µs a call, of the time that passed minus the CPU time. For each thread, the CPU
+# time and all of the time in the profile are the time from its creation to its end, within 0.5 %; both ends are
+# known only as well as the scheduler lets threads see them. A timer is never early, but can be late: a thread is
+# asleep for the time that it asked for, or longer, and runnable for the rest.
+#
+# The CPU time of a thread is less than its time on a CPU if the hypervisor ran something else meanwhile: in bursts, up
+# to 4 % for the disk. So the sum may be less by waits_stolen_ns, that time of all threads.
+#
+# The scheduler counts most of a switch as CPU time of the thread that it switches to, and it is off CPU until the
+# switch is reported: 1.8 us on average for a thread that wakes an idle CPU of a virtual machine, where it rearms timers.
+# In the first and last part of a switch interrupts are off, and a sample due there is taken of what runs next: up to 8
+# us for each of these waits.
+#
+# The sums must hold to the nanosecond, in the kernel's counters and between these and the output.
+#
+# SECONDS_EACH (3) makes it longer.
+#
+# Alone: other load is measured correctly, but then little is measured of anything else.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+SECONDS_EACH=${SECONDS_EACH:-3}
+
+# nanoseconds_hold [STATS]: prints the sums that do not hold. FOLDED is $T/out's total, if it is given.
+nanoseconds_hold() {
+	numbers_of "$T/stats" | awk -v sum="$1" '
+		{ v[$1] = $2 }
+		END {
+			if (!("waited_ns" in v)) { print "no stats"; exit }
+			parts = v["counted_ns"] + v["sent_ns"] + v["passed_ns"] + v["cut_ns"]
+			if (v["waited_ns"] != parts) printf "waited %d, parts %d; ", v["waited_ns"], parts
+			if (v["law_violations"]) printf "%d epochs violate the law; ", v["law_violations"]
+			if (v["mismatches"]) printf "%d did not arrive; ", v["mismatches"]
+			entries = v["idle"] + v["own"] + v["filtered"] + v["ended"] + v["recorded"] + \
+				v["counted"] + v["thinned"] + v["lost_total"]
+			if (v["entries"] != entries) printf "entries %d, parts %d; ", v["entries"], entries
+			shown = v["counted_ns"] + v["sent_ns"] + v["open_ns"] + v["sampled_ns"] - v["hidden_ns"]
+			if (!v["cut_ns"] && v["shown_ns"] != shown)
+				printf "shown %d, arrived %d; ", v["shown_ns"], shown
+			if (sum != "" && v["shown_ns"] != sum) printf "shown %d, in the output %d; ", v["shown_ns"], sum
+		}'
+}
+
+total() { awk '{ n += $NF } END { printf "%.0f", n }' "$@"; }
+
+# judge MEASURED FOLDED: prints a table on stderr, and what disagrees on stdout. Threads are told apart by tid,
+# since they wait before they have a name.
+#
+# By frame pointers, code of libc that uses that register for something else hides in_futex. So for w-futex, as
+# for the threads that spin, all of the thread's time counts, and by unwind tables most of it must be in the path.
+judge() {
+	awk -v by_tables="$3" -v stolen="$(stat_of waits_stolen_ns)" '
+	function far(seen, wanted, slack) { return seen - wanted > slack || wanted - seen > slack }
+	function most(a, b) { return a > b ? a : b }
+	FNR == NR && $1 == "thread" {
+		name[$3] = $2; path[$3] = $4; wall[$3] = $5; most_wall[$3] = $6
+		run[$3] = $7; off[$3] = $8; calls[$3] = $9; asked[$3] = $10
+	}
+	FNR == NR && $1 == "stopped" { stopped_tid = $3; least_ns = $4; most_ns = $5 }
+	FNR == NR { next }
+	{
+		ns = $NF
+		tid = substr($0, 1, index($0, ";") - 1)
+		sub(/.*\//, "", tid)
+		all[tid] += ns
+		if (index($0, ";" path[tid] ";")) in_path[tid] += ns
+		if (index($0, "[sleeping];") && index($0, ";" path[tid] ";")) sleeping[tid] += ns
+		if (index($0, "[runnable];")) runnable[tid] += ns
+		if (index($0, "[stopped];")) stopped[tid] += ns
+	}
+	END {
+		for (tid in wall) {
+			got = in_path[tid]
+			want = off[tid]
+			if (name[tid] ~ /spin/) { got = runnable[tid]; want = wall[tid] - run[tid] }
+			if (name[tid] ~ /futex/) got = all[tid]
+			printf "%-9s %-9s %13.3f ms, measured %13.3f ms, %7.3f us a call;  run + off / wall %.5f\n",
+				name[tid], path[tid], got / 1e6, want / 1e6, (got - want) / 1e3 / calls[tid],
+				(all[tid] + run[tid]) / wall[tid] > "/dev/stderr"
+			if (far(got, want, most(want / 100, 50e3 * calls[tid])))
+				printf "%s: %.3f ms, measured %.3f; ", name[tid], got / 1e6, want / 1e6
+			sum = all[tid] + run[tid]
+			if (sum + stolen < 0.995 * wall[tid] || sum > 1.005 * most_wall[tid] + 3e3 * calls[tid])
+				printf "%s: run and off CPU %.3f ms of %.3f to %.3f, %.3f stolen; ", name[tid],
+					sum / 1e6, wall[tid] / 1e6, most_wall[tid] / 1e6, stolen / 1e6
+			if (asked[tid] && (sleeping[tid] < 0.99 * asked[tid] || sleeping[tid] > 1.01 * got))
+				printf "%s: asleep %.3f ms, asked for %.3f; ", name[tid], sleeping[tid] / 1e6,
+					asked[tid] / 1e6
+			if (by_tables && name[tid] ~ /futex/ && in_path[tid] < 0.8 * all[tid])
+				printf "w-futex: %.3f ms in its path; ", in_path[tid] / 1e6
+		}
+		printf "w-stop stopped %.3f ms, between %.3f and %.3f\n", stopped[stopped_tid] / 1e6, least_ns / 1e6,
+			most_ns / 1e6 > "/dev/stderr"
+		if (stopped[stopped_tid] < least_ns || stopped[stopped_tid] > most_ns)
+			printf "w-stop: %.3f ms; ", stopped[stopped_tid] / 1e6
+	}' "$1" "$2"
+}
+
+# judge_wall MEASURED FOLDED PERIOD_NS: the time in which a thread runs is that of its samples, of which there are
+# more or less than expected; all of its time is its wall time.
+judge_wall() {
+	awk -v period="$3" -v stolen="$(stat_of waits_stolen_ns)" '
+	FNR == NR && $1 == "thread" {
+		name[$3] = $2; wall[$3] = $5; most_wall[$3] = $6; run[$3] = $7; calls[$3] = $9
+	}
+	FNR == NR { next }
+	{
+		tid = substr($0, 1, index($0, ";") - 1)
+		sub(/.*\//, "", tid)
+		all[tid] += $NF
+		if (index($0, "[running];")) running[tid] += $NF
+	}
+	END {
+		for (tid in wall) {
+			slack = 2 * period + 5 * sqrt(run[tid] * period)
+			unseen = stolen + 8e3 * calls[tid]
+			printf "%-9s running %9.3f ms, measured %9.3f, +- %.3f;  all / wall %.4f\n", name[tid],
+				running[tid] / 1e6, run[tid] / 1e6, slack / 1e6, all[tid] / wall[tid] > "/dev/stderr"
+			if (running[tid] < run[tid] - slack - unseen || running[tid] > run[tid] + slack + stolen)
+				printf "%s: running %.3f ms of %.3f; ", name[tid], running[tid] / 1e6, run[tid] / 1e6
+			if (all[tid] + slack + unseen < 0.995 * wall[tid] || all[tid] - slack > 1.005 * most_wall[tid])
+				printf "%s: %.3f ms of %.3f to %.3f; ", name[tid], all[tid] / 1e6, wall[tid] / 1e6,
+					most_wall[tid] / 1e6
+		}
+	}' "$1" "$2"
+}
+
+# judge_split EXACT ESTIMATED STATS: two profiles of the same storm, one of every switch. Each thread has the same time, and
+# each path, within the error that the run printed, to 5 %: at each switch one program is run after the other, and what the
+# first one takes, 3 us for a walk, is a wait for one of them only. (That times are exact is checked against clocks.)
+judge_split() {
+	awk -v error="$(numbers_of "$3" | awk '$1 == "split_error_ns" { print $2 }')" '
+	function far(seen, wanted, slack) { return seen - wanted > slack || wanted - seen > slack }
+	{
+		is_exact = FILENAME == ARGV[1]
+		split($0, part, ";")
+		time[is_exact, part[1]] += $NF
+		threads[part[1]]
+		sum[is_exact] += $NF
+		for (i = 1; i <= 4; i++) {
+			name = substr("in_short      in_other_shortin_busy       in_long", 14 * i - 13, 14)
+			sub(/ +$/, "", name)
+			if (index($0, ";" name ";")) path[is_exact, name] += $NF
+			paths[name]
+		}
+	}
+	END {
+		for (thread in threads) {
+			exact = time[1, thread]
+			got = time[0, thread]
+			printf "%-30s %10.3f ms, exact %10.3f\n", thread, got / 1e6, exact / 1e6 > "/dev/stderr"
+			if (far(got, exact, exact / 20 + 5e6))
+				printf "%s: %.3f ms, exact %.3f; ", thread, got / 1e6, exact / 1e6
+		}
+		for (name in paths) {
+			exact = path[1, name]
+			got = path[0, name]
+			printf "%-30s %10.3f ms, exact %10.3f, +- %.3f\n", name, got / 1e6, exact / 1e6,
+				error / 1e6 > "/dev/stderr"
+			if (far(got, exact, error + exact / 20))
+				printf "%s: %.3f ms, exact %.3f, +- %.3f; ", name, got / 1e6, exact / 1e6, error / 1e6
+		}
+		if (sum[1] < 1e9) print "no storm"
+	}' "$1" "$2"
+}
+
+for unwind in cfi fp 'cfi --budget 1%'; do
+	# shellcheck disable=SC2086
+	profile --off-cpu --unwind $unwind --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+	check "$unwind: runs" test "$STATUS" -eq 0 -a -s "$T/waits.folded"
+	[ "$STATUS" -eq 0 ] || continue
+	check_equal "$unwind: waits agree with the clocks" \
+		"$(judge "$T/out" "$T/waits.folded" "$([ "$unwind" = fp ] || echo 1)")" ""
+	check_equal "$unwind: every nanosecond is accounted for" \
+		"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+done
+
+# Epochs of 0.2 s: most waits of the sleeping threads begin in another epoch than they end.
+profile --off-cpu --timeline 0.2 --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+check_equal "short epochs: waits agree with the clocks" "$(judge "$T/out" "$T/waits.folded" 1)" ""
+check_equal "short epochs: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+check "short epochs: waits crossed their ends" test "$(stat_of waits_sent)" -gt 20
+
+# Each interval is a profile of its own: sleepers are in all of them, with the same stack.
+start sleep 100
+SLEEPER=$PID
+wait_until 5 grep -q '^sleep' "/proc/$SLEEPER/comm"
+profile --off-cpu -a -i 0.4 -o "$T/interval.folded" 2
+check "intervals: runs" test "$STATUS" -eq 0 -a -s "$T/interval.4.folded"
+check_equal "intervals: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(cat "$T"/interval.*.folded | total)")" ""
+asleep=$(for i in 2 3 4; do
+	ns=$(grep '^sleep;\[sleeping\];\[since before the run\];.*nanosleep' "$T/interval.$i.folded" | total)
+	[ "$ns" -gt 350000000 ] || echo "$i: $ns"
+done)
+check_equal "intervals: a thread that sleeps since before the run is in each" "$asleep" ""
+
+# A thread that does not run at all in the time.
+profile --off-cpu -p "$SLEEPER" -f 1
+check_equal "one target that never runs: its time is that of the run" \
+	"$(grep -c '^sleep;\[sleeping\];\[since before the run\];.*nanosleep' "$T/out")" 1
+check "… to a percent" test "$(($(total "$T/out") / 1000000))" -ge 990
+stop "$SLEEPER"
+
+# Filters by length and state: what is not shown is still accounted for.
+profile --off-cpu --min-us 1000 -o "$T/waits.folded" -- "$PROGRAMS/waits" 1 "$T/disk"
+check_equal "--min-us: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+check "--min-us: short waits are left out" test "$(stat_of waits_passed)" -gt 100
+profile --off-cpu --max-us 400 -o "$T/waits.folded" -- "$PROGRAMS/waits" 1 "$T/disk"
+check_equal "--max-us: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+check_equal "--max-us: no sleep" "$(grep -c '^w-sleep;\[sleeping\].*in_sleep' "$T/waits.folded")" 0
+profile --off-cpu --state blocked,stopped -o "$T/waits.folded" -- "$PROGRAMS/waits" 1 "$T/disk"
+check_equal "--state: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+check_equal "--state: only these" "$(grep -vcE '^[^;]*;\[(blocked|stopped)\]' "$T/waits.folded")" 0
+check "--state: there are some" grep -q '^w-disk;\[blocked\].*in_write' "$T/waits.folded"
+
+# Wakers: each thread's is known. Nothing else changes, and time in a queue has none. A wake-up that the kernel does not
+# report, on some virtual machines, has no waker either.
+judge_wakers() {
+	awk '
+	function most_of(name, wanted) {
+		if (woken[name] < 0.97 * slept[name]) printf "%s: %.3f ms of %.3f by %s; ", name,
+			woken[name] / 1e6, slept[name] / 1e6, wanted
+	}
+	{
+		name = substr($0, 1, index($0, ";") - 1)
+		ns[FNR] = $NF
+		sub(/ [0-9]+$/, "")
+		has_waker = index($0, ";--;")
+	}
+	/;\[runnable\];/ && has_waker { printf "runnable: %s; ", $0 }
+	!/;\[runnable\];/ && !has_waker { printf "no waker: %s; ", $0 }
+	/;\[irq\]$/ && /;--;.*;(main|start_thread|_start);/ { printf "an interrupt with a user stack: %s; ", $0 }
+	/;\[runnable\];/ || index($0, "[not woken yet]") { next }
+	{ slept[name] += ns[FNR] }
+	/^w-ping;.*;in_read;.*;--;.*;write;run_ping;run;.*;w-pong$/ { woken[name] += ns[FNR] }
+	/^w-pong;.*;in_read;.*;--;.*;write;run_ping;run;.*;w-ping$/ { woken[name] += ns[FNR] }
+	/^w-futex;.*;--;.*futex_wake.*;pthread_cond_broadcast;main;.*;waits$/ { woken[name] += ns[FNR] }
+	/^w-sleep;.*;in_sleep;.*;--;.*hrtimer.*;\[irq\]$/ { woken[name] += ns[FNR] }
+	/^w-stop;\[stopped\];.*;--;.*;kill;(stop_once;)?main;.*;waits$/ { woken[name] += ns[FNR] }
+	END {
+		most_of("w-ping", "w-pong")
+		most_of("w-pong", "w-ping")
+		most_of("w-futex", "main")
+		most_of("w-sleep", "timers")
+		most_of("w-stop", "main")
+		if (!slept["w-ping"] || !slept["w-sleep"] || !slept["w-stop"]) printf "no waits; "
+	}' "$1"
+}
+profile --off-cpu --wakers -o "$T/waits.folded" -o "$T/waits.pb.gz" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+check "--wakers: runs" test "$STATUS" -eq 0 -a -s "$T/waits.folded"
+check_equal "--wakers: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+check_equal "--wakers: who wakes whom" "$(judge_wakers "$T/waits.folded")" ""
+"$STOOK" report -f "$T/waits.pb.gz" >"$T/again" 2>"$T/err"
+check_equal "--wakers: the same stacks in another format" "$(sort "$T/again" | md5sum)" "$(sort "$T/waits.folded" | md5sum)"
+"$STOOK" report --categories waits -s comm,category -g none --format csv "$T/waits.pb.gz" >"$T/shares" 2>"$T/err"
+check_equal "--categories waits: what most of the time of a thread that waits is" "$(awk -F, '
+	{ gsub(/"/, "") }
+	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	$column["category"] != "run queue" && $column["self"] > most[$column["comm"]] {
+		most[$column["comm"]] = $column["self"]
+		category[$column["comm"]] = $column["category"]
+	}
+	END { print category["w-ping"], category["w-futex"], category["w-sleep"], category["w-disk"], category["w-stop"] }
+	' "$T/shares")" "pipes work timers disk stopped"
+profile --off-cpu --wakers --timeline 0.2 --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+check_equal "--wakers, short epochs: waits agree with the clocks" "$(judge "$T/out" "$T/waits.folded" 1)" ""
+check_equal "--wakers, short epochs: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+check "--wakers, short epochs: some waits have not ended" grep -q '\[not woken yet\] [0-9]*$' "$T/waits.folded"
+profile --off-cpu --wakers --count-entries 64 -a -o "$T/waits.folded" 1
+check_equal "--wakers, a full map: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+profile --off-cpu --wakers -K -i 0.3 -a -o "$T/woken.folded" 1
+check_equal "--wakers, intervals: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(cat "$T"/woken.*.folded | total)")" ""
+
+# Waits for I/O: those of w-disk, in functions of one name, and nobody else's.
+profile --off-cpu --io-wait -o "$T/waits.folded" -- "$PROGRAMS/waits" 1 "$T/disk"
+check_equal "--io-wait: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+check_equal "--io-wait: only these" "$(grep -v ';io_schedule' "$T/waits.folded" | cut -d ' ' -f 1 | cut -c 1-300)" ""
+check "--io-wait: most of the time of w-disk" \
+	test "$(grep '^w-disk;.*;in_write;.*;io_schedule' "$T/waits.folded" | total)" -ge 500000000
+
+# Beside samples: in one profile, with whole times of threads, intervals and slices. 999 Hz and not 1000, which would meet
+# the same threads in each tick of the scheduler.
+profile --wall -F 999 --by comm,tid -o "$T/waits.folded" -o "$T/waits.pb.gz" -o "$T/waits.html" \
+	-- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+check "--wall: runs" test "$STATUS" -eq 0 -a -s "$T/waits.folded"
+check_equal "--wall: threads run as long as they measure, and their time is the wall time" \
+	"$(judge_wall "$T/out" "$T/waits.folded" 1001001)" ""
+check_equal "--wall: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+check "--wall: threads run where samples find them" grep -q '^w-spin-0-[^;]*;\[running\];.*;burn_once' "$T/waits.folded"
+"$STOOK" report -f "$T/waits.pb.gz" >"$T/again" 2>"$T/err"
+check_equal "--wall: the sum in another format" "$(total "$T/again")" "$(total "$T/waits.folded")"
+profile --wall --timeline 0.2 --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" 1 "$T/disk"
+check_equal "--wall --timeline: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+start "$PROGRAMS/spin" 100
+SPINNER=$PID
+profile --wall -F 999 -p "$SPINNER" -i 0.5 -o "$T/wall.folded" 2
+check_equal "--wall -i: every nanosecond is accounted for" "$(nanoseconds_hold "$(cat "$T"/wall.*.folded | total)")" ""
+short=$(for i in 1 2 3 4; do
+	ns=$(total "$T/wall.$i.folded")
+	[ $((ns / 1000000)) -ge 450 ] && [ $((ns / 1000000)) -le 550 ] || echo "$i: $ns"
+done)
+check_equal "--wall -i: all of the time of a thread is in each interval" "$short" ""
+stop "$SPINNER"
+profile --wall --state running --comm '^waits$' -a -o "$T/waits.folded" 0.5
+check_equal "--wall --state: every nanosecond is accounted for" \
+	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+
+# Under a budget, beside a run of every switch.
+start "$STOOK" profile --off-cpu -a --comm '^mix-' --by comm,tid -o "$T/exact.folded" 60
+EXACT=$PID
+wait_until 5 samples "$EXACT"
+sleep 0.5
+profile --off-cpu --budget 1% -a --comm '^mix-' --by comm,tid -o "$T/budget.folded" -- "$PROGRAMS/wait_mix" "$SECONDS_EACH"
+kill -INT "$EXACT"
+wait "$EXACT"
+check "--budget: runs" test "$STATUS" -eq 0 -a -s "$T/budget.folded" -a -s "$T/exact.folded"
+check_equal "--budget: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/budget.folded")")" ""
+check "--budget: most waits are not walked" test "$(stat_of thinned)" -gt $(($(stat_of walks) * 5))
+check "--budget: the verdict has the error" grep -q '^budget .*which may be wrong by [0-9.]* s (--budget 1%)' "$T/err"
+check_equal "--budget: times of threads are exact, paths as good as printed" \
+	"$(judge_split "$T/exact.folded" "$T/budget.folded" "$T/stats")" ""
+for options in '--off-cpu --timeline 0.2' '--wall -F 999' '--off-cpu --min-us 20' '--off-cpu --max-us 40' \
+	'--off-cpu --state sleeping' '--off-cpu --by comm,cpu' '--off-cpu -i 0.4'; do
+	rm -f "$T"/budget.*
+	# shellcheck disable=SC2086
+	profile $options --budget 1% -o "$T/budget.folded" -- "$PROGRAMS/wait_mix" 1
+	check_equal "--budget $options: every nanosecond is accounted for" \
+		"$(nanoseconds_hold "$(cat "$T"/budget.*folded | total)")" ""
+	check "--budget $options: most waits are not walked" test "$(stat_of thinned)" -gt "$(stat_of walks)"
+done
+profile --off-cpu --budget 100% -o "$T/budget.folded" -- "$PROGRAMS/wait_mix" 1
+check_equal "--budget 100%: every switch is walked" "$(stat_of thinned) $(stat_of divided_ns)" "0 0"

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Compares the attributes of events with perf's: tests/replay/events.sh
+#
+# perf shows them before it opens an event, so this needs no counters: what `perf list` has on this host; and, over
+# trees of PMUs of other machines (tests/unit/pmu_trees.txt), the events of the trees and the tables of vendors' events
+# that perf contains. Vendors' names come from libpfm4, which has many events under other names, and lacks some: the
+# test counts these, and fails if a name means something else. With EVENT_TABLES, the kernel's directory
+# tools/perf/pmu-events/arch/x86, each event is also compared by its terms.
+#
+# perf opens tracepoints and closes them again, which takes the kernel some 30 ms each: one in TRACEPOINTS (10) is
+# compared.
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/../live/lib.sh"
+
+PRINT_EVENTS=${PRINT_EVENTS:-$ROOT/build/tests/tools/print_events}
+COMPARE=$ROOT/tests/tools/compare_events.py
+
+# libpfm4 4.13 counts other micro-operations than perf's tables, by these names.
+OTHER_MEANINGS='^uops_retired\.(stall|total)_cycles:'
+
+# Makes the trees, each below a directory that stands for /sys.
+make_trees() {
+	local path text
+	while read -r path text; do
+		path=$T/${path%%/*}/bus/event_source/devices/${path#*/}
+		mkdir -p "${path%/*}" && echo "$text" >"$path"
+	done < <(grep -v '^#' tests/unit/pmu_trees.txt)
+}
+
+figure() { awk -v what="$1" -v column="$2" '$1 == what { print $column }' "$T/compared"; }
+
+compare_host() {
+	if ! TRACEPOINTS=${TRACEPOINTS:-10} "$COMPARE" "$PRINT_EVENTS" >"$T/compared"; then
+		fail "host" "cannot compare"
+	elif [ "$(figure names 2)" = "$(figure names 4)" ]; then
+		pass "$(figure names 2) events of perf list on this host"
+	else
+		fail "events of perf list on this host" "$(head -n 3 "$T/compared" | cut -c 1-400 | tr '\n' ';')"
+	fi
+}
+
+# compare_tree TREE [CPUID MODEL [TABLES]]
+compare_tree() {
+	local differ refused=0
+	if ! "$COMPARE" "$PRINT_EVENTS" "$T/$1" "${@:2}" >"$T/compared"; then
+		fail "$1" "cannot compare"
+		return
+	fi
+	[ $# -lt 2 ] || refused=$(grep -c '| error: ' "$T/compared")
+	differ=$(sed 1d "$T/compared" | grep -vE "^terms |$OTHER_MEANINGS")
+	[ $# -lt 2 ] || differ=$(grep -v '| error: ' <<<"$differ")
+	if [ -n "$differ" ] || [ "$(figure names 4)" -eq 0 ]; then
+		fail "events of $*" "$(head -n 3 <<<"$differ" | cut -c 1-400 | tr '\n' ';')"
+	else
+		pass "$1 ${2:-}: $(figure names 4) of $(figure names 2) names, $refused unknown${4:+; $(
+			figure terms 4) of $(figure terms 2) by their terms}"
+	fi
+}
+
+if ! command -v perf >/dev/null || ! command -v python3 >/dev/null; then
+	skip "events" "perf and python3"
+	exit
+fi
+make_trees
+if [ -r /sys/kernel/tracing/events ]; then
+	compare_host
+else
+	skip "events of this host" "root, to read tracefs"
+fi
+for tree in skylake zen arm alderlake; do
+	compare_tree $tree
+done
+table() { echo "${EVENT_TABLES:+$EVENT_TABLES/$1}"; }
+compare_tree skylake GenuineIntel-6-5E-3 skl "$(table skylake)"
+compare_tree zen AuthenticAMD-25-1-1 amd64_fam19h_zen3 "$(table amdzen3)"
+compare_tree alderlake GenuineIntel-6-97-2 adl_glc "$(table alderlake)"

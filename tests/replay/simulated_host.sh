@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Runs a session's parts on a synthetic host (tests/tools/simulate.c) and checks what its samples became. All of
+# their addresses must be in the right file, and no sample may vanish, on a small host and on one that has too many
+# processes and files for the memory that it may use. On a host whose containers come and go, nothing may only grow.
+#
+#   tests/replay/simulated_host.sh          half an hour on a small host: seconds
+#   tests/replay/simulated_host.sh month    30 days on 256 CPUs with 20,000 processes: minutes
+#
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/../live/lib.sh"
+
+SIMULATE=${SIMULATE:-$ROOT/build/tests/tools/simulate}
+MONTH="cpus=256 processes=20000 threads=50000 files=5000 hours=720 calm_step_s=30 samples_calm=2 programs_calm=0.5
+	storm_minutes=60 programs=1100 samples_storm=1000 stalls=5 jit=200 first_s=10 interval_s=600 checked=100000
+	rows=24 table_mib=1024"
+
+# simulate NAME WHOLE PARAMETER…: at least WHOLE percent of the checked stacks are whole; the others are marked as cut.
+simulate() {
+	local name=$1 least=$2 whole
+	shift 2
+	if "$SIMULATE" "$@" >"$T/simulated"; then
+		pass "$name: right files"
+	else
+		fail "$name: right files" "$(tail -n 10 "$T/simulated" | tr '\n' ' ')"
+	fi
+	whole=$(sed -n 's/^checked \([0-9]*\) samples: right \([0-9]*\),.*/\1 \2/p' "$T/simulated" |
+		awk '{ print int(100 * $2 / $1) }')
+	check "$name: whole stacks: ${whole:-0} %" [ "${whole:-0}" -ge "$least" ]
+}
+
+# flat NAME COLUMN FACTOR: in the second half of the time, a column of the table has at most FACTOR times the value of
+# the middle.
+flat() {
+	local column
+	column=$(awk -v want="$2" 'NR == 1 { gsub(/heap MB/, "heap"); gsub(/RSS MB/, "rss")
+		for (i = 1; i <= NF; i++) if ($i == want) print i }' "$T/simulated")
+	check "$1: $2 $(awk -v c="$column" -v most="$3" '
+		/^ *[0-9]/ { row[nr++] = $c }
+		END {
+			middle = row[int(nr / 2)]
+			for (i = int(nr / 2); i < nr; i++) if (row[i] > max) max = row[i]
+			printf "%s then at most %s\n", middle, max
+			print (max <= most * middle) > "'"$T/is_flat"'"
+		}' "$T/simulated")" grep -qx 1 "$T/is_flat"
+}
+
+all_flat() {
+	flat "$1" heap 1.25
+	flat "$1" descr. 1.25
+	flat "$1" process 1.05
+	flat "$1" files 1.1
+	flat "$1" slots 1.1
+	check "$1: no file is refused" grep -q 'files [0-9]*, refused 0,' "$T/simulated"
+}
+
+if [ "${1:-}" = month ]; then
+	# shellcheck disable=SC2086
+	simulate month 97 $MONTH
+	all_flat month
+	cat "$T/simulated" >&2
+	exit
+fi
+simulate endless 99 hours=10 containers=200 storm_minutes=0.2 calm_step_s=30 samples_calm=1 programs_calm=0.2 \
+	interval_s=300 seed=3 rows=20 checked=5000
+all_flat endless
+simulate small 99
+simulate crowded 30 processes=4000 files=2000 table_mib=8 storm_minutes=0.2 hours=0.2 seed=2

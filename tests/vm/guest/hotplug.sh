@@ -1,0 +1,45 @@
+# CPUs that go offline and come back are sampled again, the first one too, whose events count hits on all CPUs.
+# shellcheck shell=sh disable=SC2154 # sourced by /init, which sets $PID, $TEST and has the functions
+switch() { echo "$2" 2>/dev/null >"/sys/devices/system/cpu/cpu$1/online"; }
+
+if ! { switch 1 0 && switch 1 1; }; then
+	skip "all" "a second CPU"
+	exit 0
+fi
+cpus=1
+[ ! -w /sys/devices/system/cpu/cpu0/online ] || cpus="1 0"
+
+figure "$TEST: perf_event_paranoid $(cat /proc/sys/kernel/perf_event_paranoid)"
+for cpu in $cpus; do
+	profile -a -e cpu-clock -F 99 -d 14 -f >out 2>err &
+	run=$!
+	sleep 6
+	switch "$cpu" 0
+	sleep 1
+	switch "$cpu" 1
+	taskset $((1 << cpu)) spin 4 >/dev/null
+	wait $run
+	sed -n 's/^ *"\([a-z_]*\)": \([0-9]*\),*$/\1 \2/p' stats.json >stats
+	figure "$TEST: CPU $cpu: $(sum_matching '^spin;') samples in 4 s, $(stat_of cpus_short_us) us without"
+	check "CPU $cpu is sampled again" test "$(sum_matching '^spin;.*spin_(inner|outer)')" -gt 0
+	check "CPU $cpu: it is reported" grep -q "CPU $cpu was offline at times" err
+	check "CPU $cpu: the law holds" test \
+		"$(stat_of law_violations) $(stat_of mismatches)" = "0 0" -a "$(stat_of entries)" -gt 0
+done
+
+# Only where the first CPU can go: the events of probes are opened on it.
+if [ "$cpus" = "1 0" ]; then
+	timeout -s KILL 90 stook funccount --budget off "$(which spin):spin_outer" -d 12 >out 2>err &
+	run=$!
+	sleep 6
+	switch 0 0
+	spin 0.5 >/dev/null
+	switch 0 1
+	spin 0.5 >/dev/null
+	wait $run
+	check "hits are counted without the first CPU" grep -qE '^spin_outer +2$' out
+	switch 0 0
+	timeout -s KILL 90 stook funccount --budget off "$(which spin):spin_outer" -- spin 0.5 >out 2>err
+	switch 0 1
+	check "probes are attached without the first CPU" grep -qE '^spin_outer +1$' out
+fi
