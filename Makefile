@@ -67,7 +67,7 @@ override CFLAGS := $(HARDENING) $(if $(FORTIFY),-U_FORTIFY_SOURCE $(FORTIFY)) $(
 	    -fno-strict-aliasing $(WARN) \
 	    $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty -lpthread -lm \
-	    $(if $(STATIC),$(LIBPFM))
+	    $(if $(STATIC),$(LIBPFM)) -Wl,--as-needed $(shell $(PKGCONF) $(if $(STATIC),--static) --libs sqlite3)
 override LDFLAGS := $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code \
 	    $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 

@@ -1,0 +1,65 @@
+/*
+ * The things that a store has once: strings, modules, frames, stacks, sets of labels. Each is a row with a number,
+ * and its content is bytes, in which it refers to others by their numbers.
+ *
+ * The functions run in the caller's transaction. After a rollback, and when rows were deleted, objects_forget() is due.
+ */
+#ifndef STOOK_STORE_OBJECTS_H
+#define STOOK_STORE_OBJECTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+
+enum object_kind {
+	OBJECT_STRING, /* the text */
+	OBJECT_MODULE, /* put_module() */
+	OBJECT_FRAME,  /* put_frame() */
+	OBJECT_STACK,  /* number of kernel frames, frames from the leaf */
+	OBJECT_LABELS, /* put_labels() */
+	NR_OBJECT_KINDS,
+};
+
+extern const char *const object_tables[NR_OBJECT_KINDS];
+
+struct objects {
+	sqlite3 *db;
+	sqlite3_stmt *find[NR_OBJECT_KINDS], *add[NR_OBJECT_KINDS], *get[NR_OBJECT_KINDS];
+	struct u64_map known; /* hash of kind and content: number */
+	uint64_t secret; /* of this store: names could be chosen so that all rows have one hash */
+};
+
+void objects_init(struct objects *objects, sqlite3 *db, uint64_t secret);
+void objects_clear(struct objects *objects);
+void objects_forget(struct objects *objects);
+
+/* Returns the number of the object with this content, which is added if needed; or a negative errno. */
+int64_t objects_add(struct objects *objects, enum object_kind kind, const void *content, size_t nr);
+
+/* The content of an object, valid until the next call for its kind. -EBADMSG: there is none. */
+int objects_get(struct objects *objects, enum object_kind kind, int64_t number, struct bytes *ret);
+
+/* Gives up the last contents, before the end of the transaction: reading them would keep it open. */
+void objects_release(struct objects *objects);
+
+/* The negative errno for what SQLite returned last. */
+int objects_errno(sqlite3 *db);
+
+/* --- content ---------------------------------------------------------------------------------- */
+
+/* Bytes being written. A failed allocation is noted, and reported by whoever uses the bytes. */
+struct content {
+	uint8_t *bytes;
+	size_t nr, capacity;
+	bool failed;
+};
+
+void content_clear(struct content *content);
+void content_put(struct content *content, const void *bytes, size_t nr);
+void content_put_uleb(struct content *content, uint64_t number);
+
+#endif

@@ -1,0 +1,806 @@
+/*
+ * Answers: which blocks a range of time consists of, their sum, and the profile of that.
+ *
+ * The sum has a row for each combination of labels that stay, slice and stack. Only then the stacks are read, each
+ * once: a week has hundreds of thousands of entries, and far fewer stacks.
+ */
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "profile/profile.h"
+#include "store/store_state.h"
+#include "store/where.h"
+
+/* No block is longer, unless an epoch was: so far before a range its first block can begin. */
+#define LONGEST_NS 7200000000000LL
+
+/* --- which blocks ----------------------------------------------------------------------------- */
+
+struct chosen_block {
+	int64_t id;
+	enum block_level level;
+	uint64_t start_ns, end_ns, nr_epochs, measured_ns, lost;
+	bool is_summed, is_chosen;
+};
+
+struct choice {
+	struct chosen_block *blocks; /* the longest first */
+	size_t nr, capacity;
+	uint64_t from_ns, to_ns;
+};
+
+static int list_blocks(struct store *store, struct choice *choice)
+{
+	cleanup(store_finalize) sqlite3_stmt *select = store_prepare(
+		store, "SELECT id, level, start_ns, end_ns, summed, nr_epochs, measured_ns, lost "
+		       "FROM block"
+		       " WHERE level = ?1 AND start_ns < ?2 AND start_ns > ?3 AND end_ns > ?4"
+		       " ORDER BY start_ns, id");
+	int level, step = SQLITE_DONE;
+
+	if (!select)
+		return objects_errno(store->db);
+	for (level = LEVEL_HOUR; level >= LEVEL_EPOCH; level--) {
+		sqlite3_reset(select);
+		sqlite3_bind_int64(select, 1, level);
+		sqlite3_bind_int64(select, 2, (int64_t)choice->to_ns);
+		sqlite3_bind_int64(select, 3, (int64_t)choice->from_ns - LONGEST_NS);
+		sqlite3_bind_int64(select, 4, (int64_t)choice->from_ns);
+		while ((step = sqlite3_step(select)) == SQLITE_ROW) {
+			struct chosen_block block = {
+				.id = sqlite3_column_int64(select, 0),
+				.level = (enum block_level)sqlite3_column_int(select, 1),
+				.start_ns = (uint64_t)sqlite3_column_int64(select, 2),
+				.end_ns = (uint64_t)sqlite3_column_int64(select, 3),
+				.is_summed = sqlite3_column_int(select, 4),
+				.nr_epochs = (uint64_t)sqlite3_column_int64(select, 5),
+				.measured_ns = (uint64_t)sqlite3_column_int64(select, 6),
+				.lost = (uint64_t)sqlite3_column_int64(select, 7),
+			};
+
+			if (ARRAY_ADD(choice->blocks, choice->nr, choice->capacity, block) < 0)
+				return -ENOMEM;
+		}
+		if (step != SQLITE_DONE)
+			return objects_errno(store->db);
+	}
+	return 0;
+}
+
+/* True if a longer chosen block has the content of this one. */
+static bool is_covered(const struct choice *choice, const struct chosen_block *block)
+{
+	size_t i;
+
+	for (i = 0; block->is_summed && i < choice->nr; i++) {
+		const struct chosen_block *longer = &choice->blocks[i];
+
+		if (longer->level <= block->level)
+			break;
+		if (longer->is_chosen && longer->start_ns <= block->start_ns &&
+		    longer->end_ns >= block->end_ns)
+			return true;
+	}
+	return false;
+}
+
+/* The measured time of the chosen shorter blocks in this one; with drop, they are chosen no longer. */
+static uint64_t chosen_inside(struct choice *choice, const struct chosen_block *block, bool drop)
+{
+	uint64_t sum_ns = 0;
+	size_t i;
+
+	for (i = 0; i < choice->nr; i++) {
+		struct chosen_block *shorter = &choice->blocks[i];
+
+		if (shorter->level >= block->level || !shorter->is_chosen || !shorter->is_summed ||
+		    shorter->start_ns < block->start_ns || shorter->end_ns > block->end_ns)
+			continue;
+		sum_ns += shorter->measured_ns;
+		if (drop)
+			shorter->is_chosen = false;
+	}
+	return sum_ns;
+}
+
+/*
+ * A block that the range cuts is taken whole if shorter ones do not have most of the part that is in the range: they
+ * have been removed.
+ */
+static void choose_cut_block(struct choice *choice, struct chosen_block *block)
+{
+	uint64_t from_ns = block->start_ns > choice->from_ns ? block->start_ns : choice->from_ns;
+	uint64_t to_ns = block->end_ns < choice->to_ns ? block->end_ns : choice->to_ns;
+	uint64_t length_ns = block->end_ns - block->start_ns;
+	double share = length_ns ? (double)(to_ns - from_ns) / (double)length_ns : 0;
+
+	if (block->level > LEVEL_EPOCH &&
+	    (double)chosen_inside(choice, block, false) > 0.9 * share * (double)block->measured_ns)
+		return;
+	(void)chosen_inside(choice, block, true);
+	block->is_chosen = true;
+}
+
+/* The longest blocks inside the range, shorter ones for the rest, and cut ones at the ends. */
+static int choose_blocks(struct store *store, struct choice *choice)
+{
+	int level, result = list_blocks(store, choice);
+	size_t i;
+
+	for (i = 0; i < choice->nr && !result; i++) {
+		struct chosen_block *block = &choice->blocks[i];
+
+		if (block->start_ns >= choice->from_ns && block->end_ns <= choice->to_ns)
+			block->is_chosen = !is_covered(choice, block);
+	}
+	for (level = LEVEL_EPOCH; level < NR_LEVELS && !result; level++)
+		for (i = 0; i < choice->nr; i++) {
+			struct chosen_block *block = &choice->blocks[i];
+
+			if (block->level == (enum block_level)level && !block->is_chosen &&
+			    (block->start_ns < choice->from_ns || block->end_ns > choice->to_ns) &&
+			    !is_covered(choice, block))
+				choose_cut_block(choice, block);
+		}
+	return result;
+}
+
+static void choice_clear(struct choice *choice)
+{
+	free(choice->blocks);
+}
+
+/* --- the sum ---------------------------------------------------------------------------------- */
+
+struct row {
+	struct sample_labels labels;
+	int64_t stack;
+};
+
+struct sum {
+	struct store *store;
+	const struct store_query *query;
+	struct profile *profile;
+	struct row *rows;
+	size_t nr, capacity;
+	struct number_index index;
+	struct block_value values[PROFILE_MAX_VALUES];
+	uint64_t *amounts[PROFILE_MAX_VALUES]; /* of each row */
+	size_t cap_amounts[PROFILE_MAX_VALUES];
+	size_t nr_values;
+	/* Labels that were met, by the store's number: the index of what stays of them + 1; 0: not wanted. */
+	struct u64_map wanted;
+	struct sample_labels *labels;
+	size_t nr_labels, cap_labels;
+	struct u64_map strings; /* of the store: number in the profile */
+	uint32_t slice;
+};
+
+static void sum_clear(struct sum *sum)
+{
+	size_t i;
+
+	free(sum->rows);
+	number_index_clear(&sum->index);
+	for (i = 0; i < sum->nr_values; i++)
+		free(sum->amounts[i]);
+	u64_map_clear(&sum->wanted);
+	free(sum->labels);
+	u64_map_clear(&sum->strings);
+}
+
+/* Returns the profile's number of a string of the store. */
+static int64_t take_string(struct sum *sum, int64_t number)
+{
+	const uint64_t *known = u64_map_find(&sum->strings, (uint64_t)number);
+	struct bytes bytes;
+	int64_t string;
+	int result;
+
+	if (!number)
+		return 0;
+	if (known)
+		return (int64_t)*known;
+	result = objects_get(&sum->store->objects, OBJECT_STRING, number, &bytes);
+	if (result < 0)
+		return result;
+	string = profile_add_foreign_string(sum->profile, (const char *)bytes.at, bytes.nr);
+	if (string >= 0 && u64_map_set(&sum->strings, (uint64_t)number, (uint64_t)string) < 0)
+		return -ENOMEM;
+	return string;
+}
+
+static bool stays(const struct sum *sum, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < sum->query->nr_labels; i++)
+		if (!strcmp(sum->query->labels[i], key))
+			return true;
+	return false;
+}
+
+/* A set of labels with the strings of the profile, for a condition. */
+struct seen_labels {
+	const struct profile *profile;
+	struct sample_labels labels;
+	struct set_label others[LABEL_SET_MAX];
+	size_t nr_others;
+	char number[24];
+};
+
+static const char *label_text(void *context, const char *key)
+{
+	struct seen_labels *seen = context;
+	const struct {
+		const char *key;
+		uint32_t string;
+		int64_t number;
+	} fixed[] = {
+		{"comm", seen->labels.comm, 0},	  {"cgroup", seen->labels.cgroup, 0},
+		{"probe", seen->labels.probe, 0}, {"state", seen->labels.probe, 0},
+		{"pid", 0, seen->labels.pid},	  {"tid", 0, seen->labels.tid},
+		{"cpu", 0, seen->labels.cpu},
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fixed); i++) {
+		if (strcmp(fixed[i].key, key) != 0)
+			continue;
+		if (fixed[i].string)
+			return profile_string(seen->profile, fixed[i].string);
+		(void)snprintf(seen->number, sizeof(seen->number), "%lld",
+			       (long long)fixed[i].number);
+		return fixed[i].number ? seen->number : NULL;
+	}
+	for (i = 0; i < seen->nr_others; i++) {
+		const struct set_label *label = &seen->others[i];
+
+		if (strcmp(profile_string(seen->profile, label->key), key) != 0)
+			continue;
+		if (label->text)
+			return profile_string(seen->profile, label->text);
+		(void)snprintf(seen->number, sizeof(seen->number), "%lld",
+			       (long long)label->number);
+		return seen->number;
+	}
+	return NULL;
+}
+
+static int read_labels(struct sum *sum, int64_t number, struct seen_labels *seen)
+{
+	struct stored_labels stored;
+	int result = store_get_labels(sum->store, number, &stored);
+	int64_t strings[3];
+	size_t i;
+
+	if (result < 0)
+		return result;
+	strings[0] = take_string(sum, stored.comm);
+	strings[1] = take_string(sum, stored.cgroup);
+	strings[2] = take_string(sum, stored.probe);
+	for (i = 0; i < ARRAY_SIZE(strings); i++)
+		if (strings[i] < 0)
+			return (int)strings[i];
+	*seen = (struct seen_labels){.profile = sum->profile, .nr_others = stored.nr_others};
+	seen->labels = (struct sample_labels){
+		.comm = (uint32_t)strings[0],
+		.cgroup = (uint32_t)strings[1],
+		.probe = (uint32_t)strings[2],
+		.pid = stored.pid,
+		.tid = stored.tid,
+		.cpu = stored.cpu,
+		.user_end = stored.user_end,
+		.kernel_end = stored.kernel_end,
+	};
+	for (i = 0; i < stored.nr_others; i++) {
+		int64_t key = take_string(sum, stored.others[i].key);
+		int64_t text = take_string(sum, stored.others[i].text);
+		int64_t unit = take_string(sum, stored.others[i].unit);
+
+		if (key < 0 || text < 0 || unit < 0)
+			return key < 0 ? (int)key : text < 0 ? (int)text : (int)unit;
+		seen->others[i] = (struct set_label){
+			.key = (uint32_t)key,
+			.text = (uint32_t)text,
+			.unit = (uint32_t)unit,
+			.number = stored.others[i].number,
+		};
+	}
+	return 0;
+}
+
+/* Drops all labels that do not stay, and adds what is left to the list. Returns its index + 1 or a negative errno. */
+static int64_t keep_labels(struct sum *sum, struct seen_labels *seen)
+{
+	struct sample_labels *labels = &seen->labels;
+	size_t nr = 0, i;
+	int64_t set;
+
+	for (i = 0; i < seen->nr_others; i++)
+		if (stays(sum, profile_string(sum->profile, seen->others[i].key)))
+			seen->others[nr++] = seen->others[i];
+	set = nr ? profile_add_label_set(sum->profile, seen->others, nr) : 0;
+	if (set < 0)
+		return set;
+	labels->set = (uint32_t)set;
+	labels->comm = stays(sum, "comm") ? labels->comm : 0;
+	labels->cgroup = stays(sum, "cgroup") ? labels->cgroup : 0;
+	labels->probe = stays(sum, "probe") || stays(sum, "state") ? labels->probe : 0;
+	labels->pid = stays(sum, "pid") ? labels->pid : 0;
+	labels->tid = stays(sum, "tid") ? labels->tid : 0;
+	labels->cpu = stays(sum, "cpu") ? labels->cpu : 0;
+	if (ARRAY_ADD(sum->labels, sum->nr_labels, sum->cap_labels, *labels) < 0)
+		return -ENOMEM;
+	return (int64_t)sum->nr_labels;
+}
+
+/* Returns the index + 1 of what stays of a set of labels, 0 if the query does not want it, or a negative errno. */
+static int64_t take_labels(struct sum *sum, int64_t number)
+{
+	const uint64_t *known = u64_map_find(&sum->wanted, (uint64_t)number);
+	struct seen_labels seen;
+	int64_t kept = 0;
+	int result;
+
+	if (known)
+		return (int64_t)*known;
+	result = read_labels(sum, number, &seen);
+	if (result < 0)
+		return result;
+	if (!sum->query->where || store_where_matches(sum->query->where, label_text, &seen))
+		kept = keep_labels(sum, &seen);
+	if (kept >= 0 && u64_map_set(&sum->wanted, (uint64_t)number, (uint64_t)kept) < 0)
+		return -ENOMEM;
+	return kept;
+}
+
+static bool same_labels(const struct sample_labels *a, const struct sample_labels *b)
+{
+	return a->comm == b->comm && a->cgroup == b->cgroup && a->probe == b->probe &&
+	       a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu && a->set == b->set &&
+	       a->slice == b->slice && a->user_end == b->user_end && a->kernel_end == b->kernel_end;
+}
+
+static uint64_t hash_row(const struct row *row)
+{
+	const struct sample_labels *labels = &row->labels;
+	uint64_t hash = hash_add((uint64_t)row->stack, labels->slice);
+
+	hash = hash_add(hash, (uint64_t)labels->comm << 32 | labels->cgroup);
+	hash = hash_add(hash, (uint64_t)(uint32_t)labels->pid << 32 | (uint32_t)labels->tid);
+	hash = hash_add(hash, (uint64_t)labels->set << 32 | labels->probe);
+	return hash_add(hash, (uint64_t)(uint32_t)labels->cpu << 16 |
+				      (uint64_t)labels->user_end << 8 | labels->kernel_end);
+}
+
+/* Returns the number of the row, which is added if needed; or -ENOMEM. */
+static int64_t find_row(struct sum *sum, const struct row *row)
+{
+	uint64_t hash = hash_row(row);
+	size_t probe = 0;
+	uint32_t number;
+
+	while (number_index_next(&sum->index, hash, &probe, &number))
+		if (sum->rows[number].stack == row->stack &&
+		    same_labels(&sum->rows[number].labels, &row->labels))
+			return number;
+	if (number_index_reserve(&sum->index) < 0 ||
+	    ARRAY_ADD(sum->rows, sum->nr, sum->capacity, *row) < 0)
+		return -ENOMEM;
+	number_index_add(&sum->index, hash, (uint32_t)(sum->nr - 1));
+	return (int64_t)sum->nr - 1;
+}
+
+/* Returns the number of a value; -E2BIG. */
+static int take_value(struct sum *sum, struct block_value value)
+{
+	size_t i;
+
+	for (i = 0; i < sum->nr_values; i++)
+		if (sum->values[i].type == value.type && sum->values[i].unit == value.unit)
+			return (int)i;
+	if (sum->nr_values == PROFILE_MAX_VALUES)
+		return -E2BIG;
+	sum->values[sum->nr_values] = value;
+	return (int)sum->nr_values++;
+}
+
+static int add_amount(struct sum *sum, int value, size_t row, uint64_t amount)
+{
+	size_t capacity = sum->cap_amounts[value];
+
+	if (row >= capacity) {
+		if (ARRAY_RESERVE(sum->amounts[value], sum->cap_amounts[value], row + 1) < 0)
+			return -ENOMEM;
+		memset(sum->amounts[value] + capacity, 0,
+		       (sum->cap_amounts[value] - capacity) * sizeof(uint64_t));
+	}
+	sum->amounts[value][row] += amount;
+	return 0;
+}
+
+static int add_entries(struct sum *sum, struct block_reader *reader)
+{
+	int values[PROFILE_MAX_VALUES], result = 0;
+	int64_t kept = 0, row_number, labels = -1;
+	struct row row = {0};
+	size_t i;
+
+	for (i = 0; i < reader->nr_values; i++) {
+		values[i] = take_value(sum, reader->values[i]);
+		if (values[i] < 0)
+			return values[i];
+	}
+	while (!result && (result = block_reader_next(reader)) > 0) {
+		result = 0;
+		if (reader->at.labels != labels)
+			kept = take_labels(sum, reader->at.labels);
+		labels = reader->at.labels;
+		if (kept < 0)
+			return (int)kept;
+		if (!kept)
+			continue;
+		row.labels = sum->labels[kept - 1];
+		row.labels.slice = sum->slice;
+		row.stack = reader->at.stack;
+		row_number = find_row(sum, &row);
+		if (row_number < 0)
+			return (int)row_number;
+		for (i = 0; i < reader->nr_values && !result; i++)
+			result = add_amount(sum, values[i], (size_t)row_number, reader->amounts[i]);
+	}
+	return result;
+}
+
+static int choose_slice(struct sum *sum, const struct chosen_block *block)
+{
+	uint64_t step_ns = sum->query->step_ns, number;
+	int64_t slice;
+
+	if (!step_ns)
+		return 0;
+	number = block->start_ns > sum->query->from_ns
+			 ? (block->start_ns - sum->query->from_ns) / step_ns
+			 : 0;
+	slice = profile_add_slice(sum->profile,
+				  &(struct time_slice){
+					  .start_ns = sum->query->from_ns + number * step_ns,
+					  .end_ns = sum->query->from_ns + (number + 1) * step_ns,
+				  });
+	sum->slice = slice < 0 ? 0 : (uint32_t)slice;
+	return slice < 0 ? (int)slice : 0;
+}
+
+static int add_blocks(struct sum *sum, const struct choice *choice)
+{
+	cleanup(store_finalize) sqlite3_stmt *select =
+		store_prepare(sum->store, "SELECT content FROM block WHERE id = ?");
+	int result = 0;
+	size_t i;
+
+	if (!select)
+		return objects_errno(sum->store->db);
+	for (i = 0; i < choice->nr && !result; i++) {
+		cleanup(block_reader_clear) struct block_reader reader = {0};
+
+		if (!choice->blocks[i].is_chosen)
+			continue;
+		sqlite3_reset(select);
+		sqlite3_bind_int64(select, 1, choice->blocks[i].id);
+		if (sqlite3_step(select) != SQLITE_ROW)
+			return objects_errno(sum->store->db) ?: -EBADMSG;
+		result = choose_slice(sum, &choice->blocks[i]);
+		if (!result)
+			result = block_reader_open(
+				&reader, bytes_of(sqlite3_column_blob(select, 0),
+						  (size_t)sqlite3_column_bytes(select, 0)));
+		if (!result)
+			result = add_entries(sum, &reader);
+	}
+	return result;
+}
+
+/* --- the profile ------------------------------------------------------------------------------ */
+
+/* Modules, frames and stacks of the store, as they are in the profile. */
+struct export
+{
+	struct sum *sum;
+	struct u64_map modules, frames; /* number in the store: number in the profile */
+	struct u64_map stacks;		/* number in the store: index of its length in `all` */
+	uint32_t *all;
+	size_t nr, capacity;
+};
+
+static void export_clear(struct export *export)
+{
+	u64_map_clear(&export->modules);
+	u64_map_clear(&export->frames);
+	u64_map_clear(&export->stacks);
+	free(export->all);
+}
+
+static int read_code(struct bytes *bytes, struct module_code *code)
+{
+	uint64_t flags = bytes_uleb(bytes);
+	uint64_t nr = bytes_uleb(bytes);
+	const uint8_t *build_id;
+
+	*code = (struct module_code){.is_gone = flags & 1, .is_unread = flags & 2};
+	build_id = nr <= sizeof(code->build_id) ? bytes_skip(bytes, nr) : NULL;
+	if (!build_id)
+		return -EBADMSG;
+	memcpy(code->build_id, build_id, nr);
+	code->build_id_bytes = (uint8_t)nr;
+	while (bytes->nr && !bytes->failed && code->nr_segments < PROFILE_MAX_SEGMENTS)
+		code->segments[code->nr_segments++] = (struct module_segment){
+			bytes_uleb(bytes), bytes_uleb(bytes), bytes_uleb(bytes)};
+	return bytes->failed ? -EBADMSG : 0;
+}
+
+static int64_t take_module(struct export *export, int64_t number)
+{
+	const uint64_t *known = u64_map_find(&export->modules, (uint64_t)number);
+	struct profile *profile = export->sum->profile;
+	struct module module = {0};
+	struct module_code code;
+	int64_t name, added;
+	struct bytes bytes;
+	int result;
+
+	if (known)
+		return (int64_t)*known;
+	result = objects_get(&export->sum->store->objects, OBJECT_MODULE, number, &bytes);
+	if (result < 0)
+		return result;
+	module.kind = (enum module_kind)bytes_uleb(&bytes);
+	name = (int64_t)bytes_uleb(&bytes);
+	if (bytes.failed || module.kind > MODULE_RUN_TIME)
+		return -EBADMSG;
+	name = take_string(export->sum, name);
+	if (name < 0)
+		return name;
+	module.name = (uint32_t)name;
+	module.file = (uint32_t)number;
+	if (module.kind == MODULE_UNKNOWN)
+		added = MODULE_NR_UNKNOWN;
+	else if (module.kind == MODULE_KERNEL)
+		added = MODULE_NR_KERNEL;
+	else
+		added = profile_add_module(profile, &module);
+	if (added >= 0 && bytes.nr) {
+		result = read_code(&bytes, &code);
+		if (!result)
+			result = profile_set_code(profile, (uint32_t)added, &code);
+	}
+	if (!result && added >= 0 &&
+	    u64_map_set(&export->modules, (uint64_t)number, (uint64_t)added) < 0)
+		result = -ENOMEM;
+	return result < 0 ? result : added;
+}
+
+static int64_t add_frame(struct export *export, const struct stored_frame *frame)
+{
+	enum frame_kind kind = frame->is_kernel ? FRAME_KERNEL : FRAME_USER;
+	struct code_line lines[STORED_MAX_LINES];
+	int64_t module = take_module(export, frame->module);
+	size_t i;
+
+	if (module < 0)
+		return module;
+	if (frame->has_address)
+		return profile_add_frame(export->sum->profile, kind, (uint32_t)module,
+					 frame->address);
+	for (i = 0; i < frame->nr_lines; i++) {
+		int64_t function = take_string(export->sum, frame->lines[i].function);
+		int64_t file = take_string(export->sum, frame->lines[i].file);
+
+		if (function < 0 || file < 0)
+			return function < 0 ? function : file;
+		lines[i] = (struct code_line){(uint32_t)function, (uint32_t)file,
+					      frame->lines[i].line};
+	}
+	/* A line without a function and file is code without a name. */
+	if (frame->nr_lines == 1 && !lines[0].function && !lines[0].file)
+		return profile_add_named_frame(export->sum->profile, kind, (uint32_t)module, NULL,
+					       0);
+	return profile_add_named_frame(export->sum->profile, kind, (uint32_t)module, lines,
+				       frame->nr_lines);
+}
+
+static int64_t take_frame(struct export *export, int64_t number)
+{
+	const uint64_t *known = u64_map_find(&export->frames, (uint64_t)number);
+	struct stored_frame frame;
+	struct bytes bytes;
+	int64_t added;
+	int result;
+
+	if (known)
+		return (int64_t)*known;
+	result = objects_get(&export->sum->store->objects, OBJECT_FRAME, number, &bytes);
+	if (!result)
+		result = stored_frame_parse(&frame, bytes);
+	if (result < 0)
+		return result;
+	added = add_frame(export, &frame);
+	if (added >= 0 && u64_map_set(&export->frames, (uint64_t)number, (uint64_t)added) < 0)
+		return -ENOMEM;
+	return added;
+}
+
+/*
+ * Returns the index of a stack in export->all: its length, its number of kernel frames, its frames.
+ */
+static int64_t take_stack(struct export *export, int64_t number)
+{
+	const uint64_t *known = u64_map_find(&export->stacks, (uint64_t)number);
+	size_t start = export->nr;
+	int64_t frame = 0;
+	struct bytes bytes;
+	uint32_t *head;
+	int result;
+
+	if (known)
+		return (int64_t)*known;
+	result = objects_get(&export->sum->store->objects, OBJECT_STACK, number, &bytes);
+	if (result < 0)
+		return result;
+	/* A frame takes at least one byte. */
+	if (ARRAY_RESERVE(export->all, export->capacity, export->nr + bytes.nr + 2) < 0 ||
+	    u64_map_set(&export->stacks, (uint64_t)number, start) < 0)
+		return -ENOMEM;
+	head = export->all + start;
+	head[1] = (uint32_t)bytes_uleb(&bytes);
+	export->nr += 2;
+	while (bytes.nr && !bytes.failed && frame >= 0) {
+		frame = take_frame(export, (int64_t)bytes_uleb(&bytes));
+		export->all[export->nr++] = (uint32_t)frame;
+	}
+	head[0] = (uint32_t)(export->nr - start - 2);
+	if (frame < 0 || bytes.failed)
+		return frame < 0 ? frame : -EBADMSG;
+	return (int64_t)start;
+}
+
+/* Adds the types of the values, the wanted one as the main value. */
+static int add_value_types(struct sum *sum, int numbers[PROFILE_MAX_VALUES])
+{
+	const char *wanted = sum->query->value ? sum->query->value : PROFILE_CPU_TIME;
+	struct value_type types[PROFILE_MAX_VALUES];
+	size_t main_value = sum->nr_values, i;
+
+	for (i = 0; i < sum->nr_values; i++) {
+		int64_t type = take_string(sum, sum->values[i].type);
+		int64_t unit = take_string(sum, sum->values[i].unit);
+
+		if (type < 0 || unit < 0)
+			return type < 0 ? (int)type : (int)unit;
+		types[i] = (struct value_type){(uint32_t)type, (uint32_t)unit};
+		if (main_value == sum->nr_values &&
+		    !strcmp(profile_string(sum->profile, types[i].type), wanted))
+			main_value = i;
+	}
+	if (main_value == sum->nr_values) {
+		if (sum->query->value && sum->nr_values)
+			return -EINVAL;
+		main_value = 0;
+	}
+	if (sum->nr_values)
+		profile_set_main_type(sum->profile, types[main_value]);
+	for (i = 0; i < sum->nr_values; i++) {
+		numbers[i] = profile_add_value_type(sum->profile, &types[i]);
+		if (numbers[i] < 0)
+			return numbers[i];
+	}
+	return 0;
+}
+
+static int make_profile(struct sum *sum)
+{
+	cleanup(export_clear) struct export export = {.sum = sum};
+	int numbers[PROFILE_MAX_VALUES], result = add_value_types(sum, numbers);
+	size_t i, k;
+
+	for (i = 0; i < sum->nr && !result; i++) {
+		int64_t stack = take_stack(&export, sum->rows[i].stack), sample;
+		const uint32_t *frames;
+
+		if (stack < 0)
+			return (int)stack;
+		frames = export.all + stack;
+		sample = profile_add_sample(sum->profile, &sum->rows[i].labels, frames + 2,
+					    frames[0], frames[1], 0);
+		if (sample < 0)
+			return sample == -EINVAL ? -EBADMSG : (int)sample;
+		for (k = 0; k < sum->nr_values && !result; k++) {
+			uint64_t amount = i < sum->cap_amounts[k] ? sum->amounts[k][i] : 0;
+
+			if (!profile_value_has_room(sum->profile, (size_t)numbers[k], amount))
+				return -EOVERFLOW;
+			if (amount)
+				result = profile_add_value(sum->profile, (uint32_t)sample,
+							   (size_t)numbers[k], amount);
+		}
+	}
+	return result;
+}
+
+/* --- queries ---------------------------------------------------------------------------------- */
+
+static void add_to_answer(struct store_answer *answer, const struct choice *choice)
+{
+	size_t i;
+
+	for (i = 0; i < choice->nr; i++) {
+		const struct chosen_block *block = &choice->blocks[i];
+
+		if (!block->is_chosen)
+			continue;
+		if (!answer->nr_epochs || block->start_ns < answer->from_ns)
+			answer->from_ns = block->start_ns;
+		if (block->end_ns > answer->to_ns)
+			answer->to_ns = block->end_ns;
+		answer->nr_epochs += block->nr_epochs;
+		answer->measured_ns += block->measured_ns;
+		answer->lost += block->lost;
+	}
+}
+
+int store_query(struct store *store, const struct store_query *query, struct profile **ret,
+		struct store_answer *ret_answer, struct error *error)
+{
+	cleanup(choice_clear) struct choice choice = {.from_ns = query->from_ns,
+						      .to_ns = query->to_ns};
+	cleanup(sum_clear) struct sum sum = {.store = store, .query = query};
+	struct store_answer answer = {0};
+	int result;
+
+	/* One state of the store, whatever is written meanwhile. */
+	if (!store_execute(store, "BEGIN"))
+		return store_error(store, error, "read");
+	sum.profile = profile_new();
+	result = sum.profile ? choose_blocks(store, &choice) : -ENOMEM;
+	if (!result)
+		result = add_blocks(&sum, &choice);
+	if (!result)
+		result = make_profile(&sum);
+	objects_release(&store->objects);
+	(void)store_execute(store, "ROLLBACK");
+	if (result < 0) {
+		profile_free(sum.profile);
+		if (result == -EINVAL)
+			return error_set(error, result, "no value '%s' in store '%s'", query->value,
+					 store->path);
+		return store_content_error(store, result, error, "read");
+	}
+	add_to_answer(&answer, &choice);
+	profile_set_origin(sum.profile, &(struct profile_origin){
+						.time_ns = answer.from_ns,
+						.duration_ns = answer.measured_ns,
+					});
+	*ret = sum.profile;
+	*ret_answer = answer;
+	return 0;
+}
+
+int store_extent(struct store *store, struct store_extent *ret, struct error *error)
+{
+	*ret = (struct store_extent){
+		.from_ns = (uint64_t)store_number(store, "SELECT min(start_ns) FROM block", 0),
+		.to_ns = (uint64_t)store_number(store, "SELECT max(end_ns) FROM block", 0),
+		.nr_epochs = (uint64_t)store_number(
+			store, "SELECT count(*) FROM block WHERE level = 0", -1),
+		.nr_minutes = (uint64_t)store_number(
+			store, "SELECT count(*) FROM block WHERE level = 1", -1),
+		.nr_hours = (uint64_t)store_number(
+			store, "SELECT count(*) FROM block WHERE level = 2", -1),
+	};
+	return ret->nr_epochs == UINT64_MAX ? store_error(store, error, "read") : 0;
+}

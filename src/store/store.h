@@ -1,0 +1,107 @@
+/*
+ * Profiles over time, in a file: what `stook agent` writes and `stook query` and `stook serve` read.
+ *
+ * The store is a sequence of *blocks*. A block is the profile of one epoch, or the sum of the epochs of a minute or
+ * of an hour. Strings, frames, stacks and sets of labels are stored once; a block refers to them and has an amount of
+ * each value ("cpu" in nanoseconds, "samples") for each pair of labels and stack.
+ *
+ * One process writes; others may read meanwhile, and see whole blocks only. A block that store_append() has returned
+ * 0 for survives a crash of the process and of the host. Nothing in this header depends on how it is stored.
+ */
+#ifndef STOOK_STORE_STORE_H
+#define STOOK_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct profile;
+struct store;
+
+/*
+ * Opens the store at `path`, which store_open_writer() creates if it is missing, readable and writable for its owner
+ * only. 0; -EBUSY: another process writes to it; -EBADMSG: damaged, or not a store; -EPROTO: written by a later
+ * version; or another negative errno. The caller ends with store_close(), which accepts NULL.
+ */
+int store_open_writer(const char *path, struct store **ret, struct error *error);
+int store_open_reader(const char *path, struct store **ret, struct error *error);
+void store_close(struct store *store);
+
+/*
+ * Moves a damaged store aside, to PATH.damaged-N, so that a new one can be created. 0 or a negative errno; the new name
+ * is in ret, of nr bytes.
+ */
+int store_put_aside(const char *path, char *ret, size_t nr);
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* All times are nanoseconds of the wall clock, which can be set back: blocks may overlap. */
+struct store_epoch {
+	uint64_t start_ns, end_ns;
+	uint64_t period_ns; /* of the clock that sampled; 0: not known */
+	uint64_t lost;	    /* samples */
+};
+
+/*
+ * Appends an epoch. All of the profile's values are stored, and the derived one, as profile_values() lists them; time
+ * slices are not. Minutes and hours that are over are summed up in the same transaction. On failure nothing has
+ * changed: -ENOSPC, -EROFS, -EIO, -EBADMSG (damaged), -ENOMEM.
+ */
+int store_append(struct store *store, const struct store_epoch *epoch,
+		 const struct profile *profile, struct error *error);
+
+/*
+ * The ages at which blocks are removed. The content of a removed epoch or minute is still in the hour that contains
+ * it.
+ */
+struct store_limits {
+	uint64_t epochs_ns, minutes_ns, hours_ns; /* 0: never by age */
+	uint64_t bytes; /* of the files; the oldest of the finest blocks go first; 0: no limit */
+};
+
+/* Removes what is too old or too much, and all that only removed blocks referred to. As store_append(). */
+int store_expire(struct store *store, const struct store_limits *limits, uint64_t now_ns,
+		 struct error *error);
+
+uint64_t store_bytes(const struct store *store); /* of the files, the unused part included */
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct store_where; /* a condition on labels: store/where.h */
+
+struct store_query {
+	uint64_t from_ns, to_ns;
+	const struct store_where *where; /* NULL: everything */
+	/* The labels that stay: "comm", "pid", "cgroup", or the key of any other. All others are dropped. */
+	const char *const *labels;
+	size_t nr_labels;
+	const char *value; /* to be the main one; NULL: "cpu" if there is one, else the first */
+	uint64_t step_ns;  /* length of time slices; 0: none */
+};
+
+struct store_answer {
+	uint64_t from_ns, to_ns; /* of the blocks that were added up: a block is never cut */
+	uint64_t nr_epochs;	 /* that these are the sums of */
+	uint64_t lost;		 /* samples in these */
+	uint64_t measured_ns;	 /* sum of the epochs' lengths */
+};
+
+/*
+ * Adds up the blocks in a range of time; the finest ones that there still are at its ends. *ret is the caller's,
+ * without samples if there are none. -EINVAL: a value that no block has; -E2BIG: too many slices; or a negative
+ * errno.
+ */
+int store_query(struct store *store, const struct store_query *query, struct profile **ret,
+		struct store_answer *ret_answer, struct error *error);
+
+/* The range of time that the store has, and how many blocks of each length. */
+struct store_extent {
+	uint64_t from_ns, to_ns; /* 0: empty */
+	uint64_t nr_epochs, nr_minutes, nr_hours;
+};
+
+int store_extent(struct store *store, struct store_extent *ret, struct error *error);
+
+#endif

@@ -1,0 +1,78 @@
+/* The inside of a store, for the files of this folder. */
+#ifndef STOOK_STORE_STORE_STATE_H
+#define STOOK_STORE_STORE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "base/error.h"
+#include "store/block.h"
+#include "store/objects.h"
+
+enum block_level {
+	LEVEL_EPOCH,
+	LEVEL_MINUTE,
+	LEVEL_HOUR,
+	NR_LEVELS,
+};
+
+/* Functions that are inlined at one address; more are not stored. */
+#define STORED_MAX_LINES 64
+
+struct store {
+	sqlite3 *db;
+	struct objects objects;
+	char *path;
+	int lock_fd; /* held by the writer; -1: a reader */
+};
+
+/* Describes what SQLite returned last: "cannot WHAT store 'PATH': why". Returns the negative errno. */
+int store_error(const struct store *store, struct error *error, const char *what);
+
+/* Likewise for a code of objects.h or block.h. */
+int store_content_error(const struct store *store, int code, struct error *error, const char *what);
+
+/* Prepares a statement that the caller finalizes; NULL: see store_error(). */
+sqlite3_stmt *store_prepare(const struct store *store, const char *text);
+void store_finalize(sqlite3_stmt **statement);
+
+bool store_execute(const struct store *store, const char *text);
+
+/* The first column of the first row; `otherwise` if there is no row or it fails. */
+int64_t store_number(const struct store *store, const char *text, int64_t otherwise);
+
+/* Ends a transaction: commits if result is 0, else takes everything back. Returns the result. */
+int store_end(struct store *store, int result, struct error *error, const char *what);
+
+/* Decoded content of a frame. Numbers are those of objects. */
+struct stored_frame {
+	bool is_kernel, has_address; /* otherwise: lines, at least one unless it has no name */
+	int64_t module;
+	uint64_t address;
+	struct stored_line {
+		int64_t function, file;
+		uint32_t line;
+	} lines[STORED_MAX_LINES]; /* the innermost first */
+	size_t nr_lines;
+};
+
+/* 0 or -EBADMSG. */
+int stored_frame_parse(struct stored_frame *frame, struct bytes bytes);
+
+/* Decoded content of a set of labels. Strings are numbers of objects. */
+struct stored_labels {
+	int64_t comm, cgroup, probe; /* 0: none */
+	int32_t pid, tid, cpu;
+	uint8_t user_end, kernel_end;
+	struct stored_label {
+		int64_t key, text, unit, number;
+	} others[LABEL_SET_MAX];
+	size_t nr_others;
+};
+
+int64_t store_add_labels(struct store *store, const struct stored_labels *labels);
+int store_get_labels(struct store *store, int64_t number, struct stored_labels *ret);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * Fills a store with days of epochs and measures appending, size and queries:
+ *
+ *	store_cost [-d DAYS] [-e EPOCH_SECONDS] [-n SAMPLES] [-c CHURN] STORE PROFILE
+ *
+ * The stacks and their weights are those of PROFILE, in any format. Each epoch has SAMPLES (380: 10 s at 19 Hz on two
+ * CPUs) drawn from them at random. In each hour, CHURN percent (5) of the stacks are replaced by ones of a new
+ * version of the program: with another function at the leaf.
+ *
+ *	epochs  seconds  ms/epoch  bytes/day       file
+ *	query   week  day  hour  where …  (ms, with the number of stacks)
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "format/format.h"
+#include "store/store.h"
+#include "store/where.h"
+
+#define NS_PER_SECOND 1000000000ULL
+#define BEGIN	      (1700000000ULL / 3600 * 3600 * NS_PER_SECOND)
+
+struct load {
+	const struct profile *from;
+	uint64_t *sums; /* of the weights up to each sample */
+	unsigned *versions;
+	uint64_t random;
+};
+
+static void die(const char *what)
+{
+	(void)fprintf(stderr, "store_cost: %s\n", what);
+	exit(1);
+}
+
+static uint64_t draw(struct load *load)
+{
+	load->random ^= load->random << 13;
+	load->random ^= load->random >> 7;
+	load->random ^= load->random << 17;
+	return load->random;
+}
+
+static uint32_t draw_sample(struct load *load)
+{
+	size_t nr = profile_nr_samples(load->from), low = 0, high = nr - 1;
+	uint64_t at = draw(load) % load->sums[nr - 1];
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (load->sums[middle] > at)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return (uint32_t)low;
+}
+
+static uint32_t copy_frame(const struct profile *from, uint32_t number, unsigned version,
+			   struct profile *to)
+{
+	const struct frame *frame = profile_frame(from, number);
+	struct module module = *profile_module(from, frame->module);
+	char name[512];
+	struct code_line line = {0};
+	int64_t file = frame->module, copy;
+
+	(void)snprintf(name, sizeof(name), version ? "%s.v%u" : "%s",
+		       profile_string(from, frame->function), version);
+	line.function = (uint32_t)profile_add_string(to, name);
+	if (file > MODULE_NR_KERNEL) {
+		module.name = (uint32_t)profile_add_string(to, profile_string(from, module.name));
+		file = profile_add_module(to, &module);
+	}
+	copy = profile_add_named_frame(to, frame->kind, (uint32_t)file, &line, *name != 0);
+	if (file < 0 || copy < 0)
+		die("out of memory");
+	return (uint32_t)copy;
+}
+
+static void copy_sample(struct load *load, uint32_t number, struct profile *to)
+{
+	const struct sample *sample = profile_sample(load->from, number);
+	const uint32_t *frames = profile_sample_frames(load->from, sample);
+	struct sample_labels labels = {.user_end = sample->labels.user_end};
+	uint32_t *copies = calloc((size_t)sample->nr_frames + 1, sizeof(*copies));
+	size_t i;
+
+	if (!copies)
+		die("out of memory");
+	labels.comm =
+		(uint32_t)profile_add_string(to, profile_string(load->from, sample->labels.comm));
+	labels.pid = (int32_t)(1000 + number % 97);
+	for (i = 0; i < sample->nr_frames; i++)
+		copies[i] = copy_frame(load->from, frames[i], i ? 0 : load->versions[number], to);
+	if (profile_add_sample(to, &labels, copies, sample->nr_frames, sample->nr_kernel_frames,
+			       1) < 0)
+		die("out of memory");
+	free(copies);
+}
+
+static void append(struct load *load, struct store *store, uint64_t start_ns, uint64_t length_ns,
+		   unsigned nr)
+{
+	struct profile_origin origin = {.period = 52631579};
+	struct store_epoch epoch = {start_ns, start_ns + length_ns, origin.period, 0};
+	struct profile *profile = profile_new();
+	struct error error;
+
+	origin.event = (uint32_t)profile_add_string(profile, "cpu-clock");
+	origin.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
+	profile_set_origin(profile, &origin);
+	while (nr--)
+		copy_sample(load, draw_sample(load), profile);
+	if (store_append(store, &epoch, profile, &error) < 0)
+		die(error.text);
+	profile_free(profile);
+}
+
+static void fill(struct load *load, struct store *store, uint64_t nr_epochs, unsigned seconds,
+		 unsigned nr, unsigned churn)
+{
+	const struct store_limits limits = {
+		.epochs_ns = 86400 * NS_PER_SECOND,
+		.minutes_ns = 7 * 86400 * NS_PER_SECOND,
+	};
+	uint64_t start_ns = clock_now_ns(), i, ns, slowest_ns = 0, expire_ns = 0;
+	uint64_t per_hour = 3600 / seconds;
+	uint32_t k;
+
+	for (i = 0; i < nr_epochs; i++) {
+		ns = clock_now_ns();
+		append(load, store, BEGIN + i * seconds * NS_PER_SECOND, seconds * NS_PER_SECOND,
+		       nr);
+		ns = clock_now_ns() - ns;
+		slowest_ns = ns > slowest_ns ? ns : slowest_ns;
+		if ((i + 1) % per_hour)
+			continue;
+		for (k = 0; k < profile_nr_samples(load->from); k++)
+			load->versions[k] += draw(load) % 100 < churn;
+		ns = clock_now_ns();
+		if (store_expire(store, &limits, BEGIN + i * seconds * NS_PER_SECOND, NULL) < 0)
+			die("cannot remove old blocks");
+		expire_ns += clock_now_ns() - ns;
+	}
+	ns = clock_now_ns() - start_ns;
+	printf("%llu epochs in %.1f s: %.2f ms each, at most %.1f; removing old ones %.2f s; %.1f "
+	       "MB, %.2f MB a day\n",
+	       (unsigned long long)nr_epochs, (double)ns / 1e9,
+	       (double)ns / 1e6 / (double)nr_epochs, (double)slowest_ns / 1e6,
+	       (double)expire_ns / 1e9, (double)store_bytes(store) / 1e6,
+	       (double)store_bytes(store) / 1e6 * 86400 / (double)(nr_epochs * seconds));
+}
+
+static void ask(struct store *store, const char *name, uint64_t from_ns, uint64_t to_ns,
+		const char *condition)
+{
+	static const char *const labels[] = {"comm"};
+	struct store_where *where = condition ? store_where_parse(condition, NULL) : NULL;
+	struct store_query query = {from_ns, to_ns, where, labels, 1, NULL, 0};
+	struct store_answer answer;
+	struct profile *profile;
+	struct error error;
+	uint64_t start_ns = clock_now_ns();
+
+	if (store_query(store, &query, &profile, &answer, &error) < 0)
+		die(error.text);
+	printf("%-24s %7.1f ms, %zu stacks, %.0f s of CPU time\n", name,
+	       (double)(clock_now_ns() - start_ns) / 1e6, profile_nr_samples(profile),
+	       (double)profile_total(profile) / 1e9);
+	profile_free(profile);
+	store_where_free(where);
+}
+
+static struct profile *read_profile(const char *path)
+{
+	struct profile *profile = profile_new();
+	struct format_notes notes = {0};
+	struct error error = {0};
+	cleanup(cleanup_close_file) FILE *in = fopen(path, "re");
+
+	if (!profile || !in ||
+	    format_read(in, path, &(struct format_read_options){0}, profile, &notes, &error) < 0)
+		die(error.text);
+	return profile;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned days = 7, seconds = 10, nr = 380, churn = 5;
+	struct load load = {.random = 88172645463325252ULL};
+	struct store *store = NULL;
+	struct error error = {0};
+	uint64_t sum = 0, nr_epochs, to;
+	uint32_t i;
+	int option;
+
+	while ((option = getopt(argc, argv, "d:e:n:c:")) >= 0) {
+		unsigned number = (unsigned)strtoul(optarg, NULL, 10);
+
+		if (option == 'd')
+			days = number;
+		else if (option == 'e')
+			seconds = number;
+		else if (option == 'n')
+			nr = number;
+		else if (option == 'c')
+			churn = number;
+	}
+	if (argc - optind != 2 || !seconds)
+		die("usage: store_cost [-d DAYS] [-e SECONDS] [-n SAMPLES] [-c PERCENT] STORE "
+		    "PROFILE");
+	load.from = read_profile(argv[optind + 1]);
+	load.sums = calloc(profile_nr_samples(load.from) + 1, sizeof(*load.sums));
+	load.versions = calloc(profile_nr_samples(load.from) + 1, sizeof(*load.versions));
+	for (i = 0; i < profile_nr_samples(load.from); i++)
+		load.sums[i] = sum += profile_sample(load.from, i)->count;
+	if (!sum || store_open_writer(argv[optind], &store, &error) < 0)
+		die(sum ? error.text : "the profile is empty");
+	nr_epochs = (uint64_t)days * 86400 / seconds;
+	to = BEGIN + nr_epochs * seconds * NS_PER_SECOND;
+	fill(&load, store, nr_epochs, seconds, nr, churn);
+	ask(store, "everything", 0, to, NULL);
+	ask(store, "everything, again", 0, to, NULL);
+	ask(store, "everything of a command", 0, to, "comm~^[a-d]");
+	ask(store, "the last day", to - 86400 * NS_PER_SECOND, to, NULL);
+	ask(store, "the last hour", to - 3600 * NS_PER_SECOND, to, NULL);
+	ask(store, "5 minutes", to - 7500 * NS_PER_SECOND, to - 7200 * NS_PER_SECOND, NULL);
+	store_close(store);
+	return 0;
+}

@@ -1,0 +1,777 @@
+/* The store: what is appended comes out, minutes and hours, removal, damage and crashes. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <sqlite3.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "profile/profile.h"
+#include "store/where.h"
+#include "unit/folded_text.h"
+#include "unit/folder.h"
+#include "unit/make_profile.h"
+#include "unit/test.h"
+
+#define SECOND 1000000000ULL
+#define MINUTE (60 * SECOND)
+#define HOUR   (60 * MINUTE)
+#define BEGIN  (1700000000ULL / 3600 * HOUR) /* a full hour */
+
+static struct store *open_writer(void)
+{
+	struct store *store = NULL;
+	struct error error = {0};
+
+	if (store_open_writer(in_folder("store"), &store, &error) < 0)
+		CHECK_STR(error.text, "");
+	return store;
+}
+
+static int try_append(struct store *store, uint64_t start_ns, uint64_t length_ns, const char *lines)
+{
+	struct profile *profile = make_profile(lines);
+	struct store_epoch epoch = {start_ns, start_ns + length_ns, .period_ns = 10, .lost = 1};
+	struct error error = {0};
+	int result = store_append(store, &epoch, profile, &error);
+
+	profile_free(profile);
+	return result;
+}
+
+static void append(struct store *store, uint64_t start_ns, uint64_t length_ns, const char *lines)
+{
+	CHECK_EQ(try_append(store, start_ns, length_ns, lines), 0);
+}
+
+/* Checks the answer to a query as folded stacks with names of threads. */
+static struct store_answer check_answer(struct store *store, uint64_t from_ns, uint64_t to_ns,
+					const char *where, const char *wanted)
+{
+	static const char *const labels[] = {"comm"};
+	struct store_where *condition = where ? store_where_parse(where, NULL) : NULL;
+	struct store_query query = {.from_ns = from_ns,
+				    .to_ns = to_ns,
+				    .where = condition,
+				    .labels = labels,
+				    .nr_labels = 1};
+	struct store_answer answer = {0};
+	struct profile *profile = NULL;
+	struct error error = {0};
+
+	CHECK(!where || condition);
+	if (store_query(store, &query, &profile, &answer, &error) < 0)
+		CHECK_STR(error.text, "");
+	check_folded_text(profile, (struct format_options){.labels = LABEL_COMM}, wanted);
+	profile_free(profile);
+	store_where_free(condition);
+	return answer;
+}
+
+static void remove_before(struct store *store, uint64_t epochs_ns, uint64_t minutes_ns,
+			  uint64_t hours_ns, uint64_t now_ns)
+{
+	struct store_limits limits = {epochs_ns, minutes_ns, hours_ns, 0};
+	struct error error = {0};
+
+	if (store_expire(store, &limits, now_ns, &error) < 0)
+		CHECK_STR(error.text, "");
+}
+
+static struct store_extent extent_of(struct store *store)
+{
+	struct store_extent extent = {0};
+
+	CHECK_EQ(store_extent(store, &extent, NULL), 0);
+	return extent;
+}
+
+/* --- what goes in comes out ------------------------------------------------------------------- */
+
+TEST(an_epoch_comes_out_as_it_went_in)
+{
+	static const char lines[] = "a;main;libc.so!read;sys_read_[k] 3\n"
+				    "a;main;work_[j];~gone!f 5\n"
+				    "b;app! 7\n";
+	struct store *store;
+	char *whole;
+	struct profile *profile = make_profile(lines);
+
+	enter_folder();
+	whole = folded_text(profile, (struct format_options){.labels = LABEL_COMM});
+	store = open_writer();
+	append(store, BEGIN, 10 * SECOND, lines);
+	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL, whole);
+	store_close(store);
+	store = open_writer();
+	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL, whole);
+	store_close(store);
+	free(whole);
+	profile_free(profile);
+	leave_folder();
+}
+
+TEST(lines_of_inlined_functions_stay)
+{
+	struct profile *profile = make_profile("a;main{/m.c:3};inl{/i.c:7}_[i] 4\n"), *ret = NULL;
+	struct store_query query = {.to_ns = UINT64_MAX / 4};
+	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0};
+	struct format_options options = {.lines = true};
+	struct store_answer answer;
+	struct store *store;
+	char *wanted = folded_text(profile, options);
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+	CHECK_EQ(store_query(store, &query, &ret, &answer, NULL), 0);
+	check_folded_text(ret, options, wanted);
+	profile_free(ret);
+	profile_free(profile);
+	free(wanted);
+	store_close(store);
+	leave_folder();
+}
+
+TEST(addresses_in_one_function_are_one_stack)
+{
+	static const char *const labels[] = {"comm"};
+	struct store_query query = {.to_ns = UINT64_MAX / 4, .labels = labels, .nr_labels = 1};
+	struct store_answer answer;
+	struct profile *profile = NULL;
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main@1;f@1 1\na;main@2;f@3 2\na;main;f@4 4\n");
+	CHECK_EQ(store_query(store, &query, &profile, &answer, NULL), 0);
+	CHECK_EQ(profile_nr_samples(profile), 1);
+	CHECK_EQ(profile_total(profile), 7);
+	profile_free(profile);
+	store_close(store);
+	leave_folder();
+}
+
+TEST(code_without_a_name_keeps_its_address_and_build_id)
+{
+	struct profile *profile = profile_new(), *ret = NULL;
+	struct module module = {.kind = MODULE_FILE, .file = 1};
+	struct module_code code = {.build_id = {1, 2, 3}, .build_id_bytes = 3, .nr_segments = 1};
+	struct store_query query = {.to_ns = UINT64_MAX / 4};
+	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0};
+	const struct sample_labels none = {0};
+	struct store_answer answer;
+	struct store *store;
+	uint32_t frame;
+
+	code.segments[0] = (struct module_segment){0x1000, 0x401000, 0x800};
+	module.name = (uint32_t)profile_add_string(profile, "/usr/bin/stripped");
+	module.file = (uint32_t)profile_add_module(profile, &module);
+	CHECK_EQ(profile_set_code(profile, module.file, &code), 0);
+	frame = (uint32_t)profile_add_frame(profile, FRAME_USER, module.file, 0x1234);
+	CHECK(profile_add_sample(profile, &none, &frame, 1, 0, 9) >= 0);
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+	CHECK_EQ(store_query(store, &query, &ret, &answer, NULL), 0);
+	CHECK_EQ(profile_nr_samples(ret), 1);
+	frame = profile_sample_frames(ret, profile_sample(ret, 0))[0];
+	CHECK_EQ(profile_frame(ret, frame)->address, 0x1234);
+	module = *profile_module(ret, profile_frame(ret, frame)->module);
+	CHECK_STR(profile_string(ret, module.name), "/usr/bin/stripped");
+	CHECK_EQ(profile_code(ret, profile_frame(ret, frame)->module)->build_id_bytes, 3);
+	CHECK_EQ(profile_code(ret, profile_frame(ret, frame)->module)->segments[0].vaddr, 0x401000);
+	profile_free(ret);
+	profile_free(profile);
+	store_close(store);
+	leave_folder();
+}
+
+/* Samples of a clock become time, so that epochs of different rates can be added. */
+TEST(periods_may_differ)
+{
+	static const uint64_t periods[] = {10000000, 50000000};
+	struct store_query query = {.to_ns = UINT64_MAX / 4};
+	struct store_answer answer;
+	struct profile *ret = NULL;
+	struct store *store;
+	size_t i;
+
+	enter_folder();
+	store = open_writer();
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		struct profile *profile = make_profile("a;main 100\n");
+		struct profile_origin origin = {.period = periods[i]};
+		struct store_epoch epoch = {BEGIN + i * SECOND, BEGIN + i * SECOND + SECOND,
+					    periods[i], 0};
+
+		origin.event = (uint32_t)profile_add_string(profile, "cpu-clock");
+		origin.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
+		profile_set_origin(profile, &origin);
+		CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+		profile_free(profile);
+	}
+	CHECK_EQ(store_query(store, &query, &ret, &answer, NULL), 0);
+	CHECK_STR(profile_value_name(ret, 0), "cpu");
+	CHECK_STR(profile_value_unit(ret, 0), "nanoseconds");
+	CHECK_EQ(profile_total(ret), 6000000000);
+	CHECK_EQ(profile_value_total(ret, (size_t)profile_find_value(ret, "samples")), 200);
+	profile_free(ret);
+	query.value = "alloc";
+	CHECK_EQ(store_query(store, &query, &ret, &answer, NULL), -EINVAL);
+	store_close(store);
+	leave_folder();
+}
+
+TEST(labels_select_and_group)
+{
+	static const char *const labels[] = {"container", "pid"};
+	struct profile *profile = profile_new(), *ret = NULL;
+	struct store_query query = {.to_ns = UINT64_MAX / 4, .labels = labels, .nr_labels = 2};
+	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0};
+	struct set_label container = {.key = (uint32_t)profile_add_string(profile, "container")};
+	struct sample_labels some = {.pid = 17};
+	struct store_answer answer;
+	struct store_where *where;
+	struct store *store;
+
+	(void)make_labelled(profile, some, "redis;main;get 1");
+	container.text = (uint32_t)profile_add_string(profile, "web-1");
+	some.set = (uint32_t)profile_add_label_set(profile, &container, 1);
+	(void)make_labelled(profile, some, "redis;main;get 2");
+	some.pid = 18;
+	(void)make_labelled(profile, some, "nginx;main;get 4");
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+	(void)check_answer(store, 0, UINT64_MAX / 4, "comm=redis", "redis;main;get 3\n");
+	(void)check_answer(store, 0, UINT64_MAX / 4, "container~^web && comm!=nginx",
+			   "redis;main;get 2\n");
+	(void)check_answer(store, 0, UINT64_MAX / 4, "!container || pid=18",
+			   "nginx;main;get 4\nredis;main;get 1\n");
+	(void)check_answer(store, 0, UINT64_MAX / 4, "cgroup", "");
+	where = store_where_parse("pid!=18", NULL);
+	query.where = where;
+	CHECK_EQ(store_query(store, &query, &ret, &answer, NULL), 0);
+	CHECK_EQ(profile_nr_samples(ret), 2);
+	CHECK_EQ(profile_sample(ret, 0)->labels.pid, 17);
+	CHECK_EQ(profile_sample(ret, 0)->labels.comm, 0);
+	profile_free(ret);
+	store_where_free(where);
+	profile_free(profile);
+	store_close(store);
+	leave_folder();
+}
+
+TEST(slices_of_time)
+{
+	struct store_query query = {
+		.from_ns = BEGIN, .to_ns = BEGIN + MINUTE, .step_ns = 20 * SECOND};
+	struct store_answer answer;
+	struct profile *ret = NULL;
+	struct store *store;
+	size_t i;
+
+	enter_folder();
+	store = open_writer();
+	for (i = 0; i < 6; i++)
+		append(store, BEGIN + i * 10 * SECOND, 10 * SECOND, "a;main 1\n");
+	CHECK_EQ(store_query(store, &query, &ret, &answer, NULL), 0);
+	CHECK_EQ(profile_nr_slices(ret), 3);
+	CHECK_EQ(profile_nr_samples(ret), 3);
+	CHECK_EQ(profile_sample(ret, 1)->count, 2);
+	CHECK_EQ(profile_slice(ret, 2).start_ns, BEGIN + 20 * SECOND);
+	profile_free(ret);
+	store_close(store);
+	leave_folder();
+}
+
+/* --- minutes and hours ------------------------------------------------------------------------ */
+
+/* Three hours of epochs of 10 s; the stack of each epoch tells its minute. */
+static struct store *store_of_hours(void)
+{
+	struct store *store = open_writer();
+	char line[64];
+	uint64_t at;
+
+	for (at = 0; at < 3 * HOUR; at += 10 * SECOND) {
+		(void)snprintf(line, sizeof(line), "a;main;m%d 1\n", (int)(at / MINUTE % 3));
+		append(store, BEGIN + at, 10 * SECOND, line);
+	}
+	return store;
+}
+
+TEST(minutes_and_hours_have_the_sums_of_epochs)
+{
+	struct store_answer answer;
+	struct store *store;
+
+	enter_folder();
+	store = store_of_hours();
+	CHECK_EQ(extent_of(store).nr_epochs, 1080);
+	CHECK_EQ(extent_of(store).nr_minutes, 179);
+	CHECK_EQ(extent_of(store).nr_hours, 2);
+	answer = check_answer(store, BEGIN, BEGIN + 3 * HOUR, NULL,
+			      "a;main;m0 360\na;main;m1 360\na;main;m2 360\n");
+	CHECK_EQ(answer.nr_epochs, 1080);
+	CHECK_EQ(answer.measured_ns, 3 * HOUR);
+	CHECK_EQ(answer.lost, 1080);
+	answer = check_answer(store, BEGIN + 50 * SECOND, BEGIN + HOUR + 90 * SECOND, NULL,
+			      "a;main;m1 123\na;main;m0 121\na;main;m2 120\n");
+	CHECK_EQ(answer.from_ns, BEGIN + 50 * SECOND);
+	CHECK_EQ(answer.to_ns, BEGIN + HOUR + 90 * SECOND);
+	store_close(store);
+	leave_folder();
+}
+
+TEST(each_range_is_answered_to_the_epoch)
+{
+	struct store_answer answer;
+	struct store *store;
+	char wanted[32];
+	uint64_t from, length;
+
+	enter_folder();
+	store = open_writer();
+	for (from = 0; from < 150 * MINUTE; from += 30 * SECOND)
+		append(store, BEGIN + from, 30 * SECOND, "a;main 1\n");
+	for (from = 0; from < 130 * MINUTE; from += 17 * MINUTE + 30 * SECOND)
+		for (length = 30 * SECOND; from + length <= 150 * MINUTE;
+		     length += 11 * MINUTE + 30 * SECOND) {
+			(void)snprintf(wanted, sizeof(wanted), "a;main %d\n",
+				       (int)(length / (30 * SECOND)));
+			answer = check_answer(store, BEGIN + from, BEGIN + from + length, NULL,
+					      wanted);
+			CHECK_EQ(answer.measured_ns, length);
+		}
+	store_close(store);
+	leave_folder();
+}
+
+/* Where the epochs are gone, the minute that a range begins in is taken whole, and this is said. */
+TEST(removed_epochs_are_in_their_minutes_and_hours)
+{
+	struct store_answer answer;
+	struct store *store;
+
+	enter_folder();
+	store = store_of_hours();
+	remove_before(store, HOUR, 2 * HOUR, 0, BEGIN + 3 * HOUR);
+	CHECK_EQ(extent_of(store).nr_epochs, 361);
+	CHECK_EQ(extent_of(store).nr_minutes, 120);
+	CHECK_EQ(extent_of(store).nr_hours, 2);
+	(void)check_answer(store, BEGIN, BEGIN + 3 * HOUR, NULL,
+			   "a;main;m0 360\na;main;m1 360\na;main;m2 360\n");
+	answer = check_answer(store, BEGIN + HOUR + 10 * SECOND, BEGIN + HOUR + 2 * MINUTE, NULL,
+			      "a;main;m0 6\na;main;m1 6\n");
+	CHECK_EQ(answer.from_ns, BEGIN + HOUR);
+	answer = check_answer(store, BEGIN + 10 * MINUTE, BEGIN + 11 * MINUTE, NULL,
+			      "a;main;m0 120\na;main;m1 120\na;main;m2 120\n");
+	CHECK_EQ(answer.from_ns, BEGIN);
+	CHECK_EQ(answer.to_ns, BEGIN + HOUR);
+	store_close(store);
+	leave_folder();
+}
+
+TEST(the_clock_is_set_back)
+{
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	append(store, BEGIN + 2 * HOUR, MINUTE, "a;main 1\n");
+	append(store, BEGIN + 2 * HOUR + MINUTE, MINUTE, "a;main 2\n");
+	append(store, BEGIN + HOUR, MINUTE, "a;main 4\n");
+	append(store, BEGIN + 2 * HOUR + 30 * SECOND, MINUTE, "a;main 8\n");
+	append(store, BEGIN + 4 * HOUR, MINUTE, "a;main 16\n");
+	(void)check_answer(store, BEGIN, BEGIN + 5 * HOUR, NULL, "a;main 31\n");
+	store_close(store);
+	leave_folder();
+}
+
+/* --- removal ---------------------------------------------------------------------------------- */
+
+static int64_t count_rows(const char *table)
+{
+	char text[64];
+	sqlite3_stmt *statement = NULL;
+	sqlite3 *db = NULL;
+	int64_t nr;
+
+	(void)snprintf(text, sizeof(text), "SELECT count(*) FROM %s", table);
+	CHECK_EQ(sqlite3_open(in_folder("store"), &db), SQLITE_OK);
+	CHECK_EQ(sqlite3_prepare_v2(db, text, -1, &statement, NULL), SQLITE_OK);
+	CHECK_EQ(sqlite3_step(statement), SQLITE_ROW);
+	nr = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	return nr;
+}
+
+TEST(what_nothing_refers_to_is_removed)
+{
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main;old;libold.so!f 1\n");
+	append(store, BEGIN + 5 * HOUR, SECOND, "b;main;new 1\n");
+	append(store, BEGIN + 50 * HOUR, SECOND, "b;main;new 1\n");
+	CHECK_EQ(count_rows("stack"), 2);
+	remove_before(store, 10 * HOUR, 10 * HOUR, 47 * HOUR, BEGIN + 50 * HOUR);
+	CHECK_EQ(count_rows("stack"), 1);
+	CHECK_EQ(count_rows("labels"), 1);
+	CHECK_EQ(count_rows("frame"), 2);
+	CHECK_EQ(count_rows("module"), 1);
+	(void)check_answer(store, BEGIN, BEGIN + 60 * HOUR, NULL, "b;main;new 2\n");
+	append(store, BEGIN + 51 * HOUR, SECOND, "a;main;old;libold.so!f 1\n");
+	(void)check_answer(store, BEGIN, BEGIN + 60 * HOUR, NULL, "b;main;new 2\na;main;old;f 1\n");
+	store_close(store);
+	leave_folder();
+}
+
+TEST(a_store_has_a_largest_size)
+{
+	struct store_limits limits = {.bytes = 400000};
+	struct store *store;
+	char *lines = malloc(1 << 16);
+	uint64_t bytes = 0;
+	unsigned i, k;
+	size_t nr;
+
+	enter_folder();
+	store = open_writer();
+	for (i = 0; i < 300; i++) {
+		for (k = nr = 0; k < 100; k++)
+			nr += (size_t)sprintf(lines + nr, "a;main;f%u;g%u 1\n", i, k);
+		append(store, BEGIN + i * MINUTE, MINUTE, lines);
+		if (i % 20 == 19) {
+			CHECK_EQ(store_expire(store, &limits, BEGIN + i * MINUTE, NULL), 0);
+			bytes = store_bytes(store);
+			CHECK(bytes <= limits.bytes + 4096);
+		}
+	}
+	CHECK(bytes > limits.bytes / 4);
+	/* The newest are still there. */
+	CHECK(extent_of(store).to_ns == BEGIN + 300 * MINUTE);
+	store_close(store);
+	free(lines);
+	leave_folder();
+}
+
+/* --- one writer, any readers -------------------------------------------------------------------- */
+
+TEST(a_second_writer_is_refused)
+{
+	struct store *store, *other = NULL;
+	struct error error = {0};
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(store_open_writer(in_folder("store"), &other, &error), -EBUSY);
+	CHECK(strstr(error.text, "another process writes"));
+	store_close(store);
+	store = open_writer();
+	store_close(store);
+	leave_folder();
+}
+
+TEST(readers_read_while_it_is_written)
+{
+	struct store *store, *reader = NULL;
+	struct stat st;
+
+	enter_folder();
+	CHECK_EQ(store_open_reader(in_folder("store"), &reader, NULL) < 0, true);
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main 1\n");
+	CHECK_EQ(store_open_reader(in_folder("store"), &reader, NULL), 0);
+	(void)check_answer(reader, BEGIN, BEGIN + HOUR, NULL, "a;main 1\n");
+	append(store, BEGIN + SECOND, SECOND, "a;main 1\n");
+	(void)check_answer(reader, BEGIN, BEGIN + HOUR, NULL, "a;main 2\n");
+	CHECK_EQ(try_append(reader, BEGIN, SECOND, "a;main 1\n") < 0, true);
+	CHECK_EQ(stat(in_folder("store"), &st), 0);
+	CHECK_EQ(st.st_mode & 0777, 0600);
+	store_close(reader);
+	store_close(store);
+	leave_folder();
+}
+
+/* --- what goes wrong -------------------------------------------------------------------------- */
+
+static void write_file(const char *path, const void *bytes, size_t nr)
+{
+	FILE *out = fopen(path, "w");
+
+	CHECK(out && fwrite(bytes, 1, nr, out) == nr);
+	CHECK_EQ(fclose(out), 0);
+}
+
+TEST(another_file_is_not_taken)
+{
+	static const char text[] = "this is my diary, and no store; it is not to be overwritten\n";
+	struct store *store = NULL;
+	struct error error = {0};
+	sqlite3 *db = NULL;
+
+	enter_folder();
+	write_file(in_folder("store"), text, sizeof(text));
+	CHECK_EQ(store_open_writer(in_folder("store"), &store, &error), -EBADMSG);
+	CHECK_EQ(unlink(in_folder("store")), 0);
+	CHECK_EQ(sqlite3_open(in_folder("store"), &db), SQLITE_OK);
+	CHECK_EQ(sqlite3_exec(db, "CREATE TABLE diary (day, text)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	CHECK_EQ(store_open_writer(in_folder("store"), &store, &error), -EBADMSG);
+	CHECK(strstr(error.text, "is not a store"));
+	CHECK_EQ(unlink(in_folder("store")), 0);
+	CHECK_EQ(symlink("elsewhere", in_folder("store")), 0);
+	CHECK(store_open_writer(in_folder("store"), &store, &error) < 0);
+	leave_folder();
+}
+
+TEST(a_later_version_is_not_touched)
+{
+	struct store *store;
+	struct error error = {0};
+	sqlite3 *db = NULL;
+
+	enter_folder();
+	store = open_writer();
+	store_close(store);
+	CHECK_EQ(sqlite3_open(in_folder("store"), &db), SQLITE_OK);
+	CHECK_EQ(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	CHECK_EQ(store_open_writer(in_folder("store"), &store, &error), -EPROTO);
+	CHECK_EQ(store_open_reader(in_folder("store"), &store, &error), -EPROTO);
+	leave_folder();
+}
+
+/* The writer is killed at any moment: what was reported as appended is there, and nothing half. */
+TEST(a_killed_writer_loses_nothing_that_it_reported)
+{
+	unsigned round, seed = 1;
+	uint64_t reported = 0;
+
+	enter_folder();
+	store_close(open_writer());
+	for (round = 0; round < 15; round++) {
+		int pipes[2], status;
+		uint64_t last = reported;
+		struct store *store;
+		pid_t pid;
+
+		CHECK_EQ(pipe(pipes), 0);
+		pid = fork();
+		if (!pid) {
+			uint64_t i;
+
+			store = open_writer();
+			for (i = reported; i < 100000; i++) {
+				append(store, BEGIN + i * 7 * SECOND, 7 * SECOND,
+				       "a;main;f 1\nb;x 1\n");
+				CHECK_EQ(write(pipes[1], &i, sizeof(i)), sizeof(i));
+			}
+			_exit(0);
+		}
+		(void)close(pipes[1]);
+		seed = seed * 1103515245 + 12345;
+		CHECK_EQ(read(pipes[0], &last, sizeof(last)), sizeof(last));
+		(void)usleep(seed / 65536 % 30000);
+		(void)kill(pid, SIGKILL);
+		while (read(pipes[0], &last, sizeof(last)) == sizeof(last))
+			;
+		(void)close(pipes[0]);
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		store = open_writer();
+		CHECK(extent_of(store).nr_epochs >= last + 1 &&
+		      extent_of(store).nr_epochs <= last + 2);
+		reported = extent_of(store).nr_epochs;
+		store_close(store);
+	}
+	leave_folder();
+}
+
+TEST(a_full_disk_is_told_and_recovers)
+{
+	struct rlimit limit, whole;
+	struct store *store;
+	uint64_t nr = 0, kept;
+	char line[64];
+	int result = 0;
+
+	enter_folder();
+	store = open_writer();
+	(void)signal(SIGXFSZ, SIG_IGN);
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &whole), 0);
+	limit = whole;
+	limit.rlim_cur = 300000;
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	while (!result && nr < 100000) {
+		(void)snprintf(line, sizeof(line), "a;main;f%d 1\n", (int)nr);
+		result = try_append(store, BEGIN + nr * SECOND, SECOND, line);
+		nr += !result;
+	}
+	CHECK(result == -ENOSPC || result == -EIO);
+	kept = extent_of(store).nr_epochs;
+	CHECK_EQ(kept, nr);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &whole), 0);
+	append(store, BEGIN + nr * SECOND, SECOND, "a;main 1\n");
+	CHECK_EQ(extent_of(store).nr_epochs, nr + 1);
+	store_close(store);
+	leave_folder();
+}
+
+/* Any damage is an error or goes unnoticed; it is no crash. */
+TEST(a_damaged_store_is_told)
+{
+	static uint8_t whole[1 << 20], bytes[1 << 20];
+	unsigned round, seed = 7, nr_told = 0;
+	struct store *store;
+	char aside[256];
+	FILE *in;
+	size_t nr;
+
+	enter_folder();
+	store = open_writer();
+	for (round = 0; round < 70; round++)
+		append(store, BEGIN + round * 40 * SECOND, 40 * SECOND,
+		       "a;main;libc.so!read;sys_[k] 1\nb;main;f{/x.c:3};g_[i] 2\n");
+	store_close(store);
+	in = fopen(in_folder("store"), "r");
+	nr = fread(whole, 1, sizeof(whole), in);
+	(void)fclose(in);
+	CHECK(nr > 8192 && nr < sizeof(whole));
+	for (round = 0; round < 60; round++) {
+		struct store_query query = {.from_ns = BEGIN, .to_ns = BEGIN + HOUR};
+		struct store_limits limits = {.epochs_ns = MINUTE, .bytes = 1};
+		struct store_answer answer;
+		struct profile *profile;
+		int result, k;
+
+		memcpy(bytes, whole, nr);
+		for (k = 0; k < 40; k++) {
+			seed = seed * 1103515245 + 12345;
+			bytes[100 + (seed >> 8) % (nr - 100)] ^= (uint8_t)(1U << seed % 8);
+		}
+		write_file(in_folder("store"), bytes, round % 4 ? nr : nr / 2);
+		(void)unlink(in_folder("store-wal"));
+		result = store_open_writer(in_folder("store"), &store, NULL);
+		if (!result) {
+			if (!store_query(store, &query, &profile, &answer, NULL))
+				profile_free(profile);
+			else
+				nr_told++;
+			(void)try_append(store, BEGIN + 2 * HOUR, SECOND, "a;main 1\n");
+			(void)store_expire(store, &limits, BEGIN + 3 * HOUR, NULL);
+			store_close(store);
+		} else {
+			nr_told++;
+		}
+	}
+	CHECK(nr_told > 10);
+	CHECK_EQ(store_put_aside(in_folder("store"), aside, sizeof(aside)), 0);
+	CHECK_STR(aside, in_folder("store.damaged-1"));
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main 1\n");
+	store_close(store);
+	leave_folder();
+}
+
+TEST(no_memory)
+{
+	struct profile *profile = make_profile("a;main;f 1\n"), *ret = NULL;
+	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0};
+	struct store_query query = {.to_ns = UINT64_MAX / 4};
+	struct store_answer answer;
+	struct store *store = NULL;
+	size_t nth;
+	int result = -ENOMEM;
+
+	enter_folder();
+	store_close(open_writer());
+	for (nth = 1; result < 0 && nth < 5000; nth += 3) {
+		(void)test_fail_allocation(nth);
+		result = store_open_writer(in_folder("store"), &store, NULL);
+		if (!result)
+			result = store_append(store, &epoch, profile, NULL);
+		if (!result)
+			result = store_query(store, &query, &ret, &answer, NULL);
+		(void)test_fail_allocation(0);
+		store_close(store);
+		store = NULL;
+	}
+	CHECK_EQ(result, 0);
+	profile_free(ret);
+	profile_free(profile);
+	leave_folder();
+}
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+static const char *label_of(void *context, const char *key)
+{
+	(void)context;
+	return !strcmp(key, "comm")    ? "redis-server"
+	       : !strcmp(key, "empty") ? ""
+	       : !strcmp(key, "pid")   ? "12"
+				       : NULL;
+}
+
+TEST(conditions)
+{
+	static const struct {
+		const char *text;
+		bool holds;
+	} cases[] = {
+		{"comm=redis-server", true},
+		{"comm = redis-server", true},
+		{"comm=redis", false},
+		{"comm!=redis", true},
+		{"comm~^redis", true},
+		{"comm~\"^(redis|valkey)-server$\"", true},
+		{"comm!~redis", false},
+		{"comm", true},
+		{"!comm", false},
+		{"empty || absent", false},
+		{"absent=\"\"", true},
+		{"absent!=x && pid=12", true},
+		{"pid=13 || pid=12 && comm", true},
+		{"(pid=13 || pid=12) && !comm", false},
+		{"!(pid=13 && comm)", true},
+		{"!!comm", true},
+		{"comm!=\"a \\\" b\"", true},
+	};
+	static const char *const wrong[] = {
+		"",	 "=",	    "comm=",   "comm~", "comm~(",   "(comm",
+		"comm)", "comm &&", "|| comm", "a b",	"comm=\"x", "&",
+	};
+	struct error error;
+	char deep[400];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct store_where *where = store_where_parse(cases[i].text, NULL);
+
+		CHECK(where != NULL);
+		if (store_where_matches(where, label_of, NULL) != cases[i].holds)
+			CHECK_STR(cases[i].text, "");
+		store_where_free(where);
+	}
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		error = (struct error){0};
+		CHECK(!store_where_parse(wrong[i], &error));
+		CHECK_EQ(error.code, -EINVAL);
+	}
+	memset(deep, '(', sizeof(deep));
+	deep[sizeof(deep) - 1] = '\0';
+	CHECK(!store_where_parse(deep, &error));
+	memset(deep, '!', sizeof(deep) - 1);
+	CHECK(!store_where_parse(deep, &error));
+}
