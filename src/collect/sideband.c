@@ -137,19 +137,29 @@ static bool parse_mmap2(const void *record, size_t bytes, struct sideband_event 
 	return true;
 }
 
-/* BPF programs and trampolines. Only that they are unloaded matters: names are asked for while they are there. */
+/*
+ * BPF programs and trampolines. Only that they are unloaded matters: names are asked for while they are there.
+ *
+ * The sample id follows the name, and not always ends the record: the kernel (6.18 too) makes the record longer by a
+ * sample id for each event that it was written to before, those of other profilers.
+ */
 static bool parse_ksymbol(const void *record, size_t bytes, struct sideband_event *ret)
 {
 	const struct ksymbol_record *symbol = record;
-	size_t room = bytes - SAMPLE_ID_BYTES - sizeof(*symbol);
+	const size_t room = bytes - SAMPLE_ID_BYTES - sizeof(*symbol);
+	const char *end = memchr(symbol->name, '\0', room);
+	size_t name_bytes;
 
-	if (!memchr(symbol->name, '\0', room) || symbol->address + symbol->bytes < symbol->address)
+	if (!end || symbol->address + symbol->bytes < symbol->address)
+		return false;
+	name_bytes = (size_t)(end - symbol->name) / 8 * 8 + 8;
+	if (name_bytes > room)
 		return false;
 	if (!(symbol->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
 		return true;
 	ret->kind = SIDEBAND_GONE_CODE;
 	ret->path = symbol->name;
-	ret->time_ns = time_of(record, bytes);
+	ret->time_ns = time_of(record, sizeof(*symbol) + name_bytes + SAMPLE_ID_BYTES);
 	ret->gone.start = symbol->address;
 	ret->gone.end = symbol->address + symbol->bytes;
 	return true;

@@ -262,6 +262,11 @@ TEST(sideband_kernel_code)
 	CHECK_EQ(event.gone.end, 0xffffffffc0001100);
 	CHECK_EQ(event.time_ns, TIME_NS);
 	CHECK_STR(event.path, "bpf_prog_0123456789abcdef_x");
+	build_ksymbol(&builder, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, "bpf_prog_x");
+	put_u64(&builder, 0); /* was written to another profiler's event before */
+	put_u64(&builder, 1);
+	set_size(&builder);
+	CHECK_EQ(parse(&builder).time_ns, TIME_NS);
 	build_ksymbol(&builder, 0, "bpf_trampoline_1");
 	CHECK_EQ(parse(&builder).kind, SIDEBAND_OTHER); /* is loaded */
 }
