@@ -237,17 +237,25 @@ __noinline int follow_instruction(__u32 slot)
 	return walker ? unwind_epilogue_next(&walker->epilogue) : UNWIND_EPILOGUE_UNKNOWN;
 }
 
+/* Reads the instructions at an address, as far as they are in one page, to UNWIND_CODE_BYTES. */
+static __always_inline long read_code(void *to, __u64 pc)
+{
+	__u64 bytes = PAGE_BYTES - (pc & (PAGE_BYTES - 1));
+
+	__builtin_memset(to, 0, UNWIND_CODE_BYTES);
+	if (bytes > UNWIND_CODE_BYTES)
+		bytes = UNWIND_CODE_BYTES;
+	return bpf_probe_read_user(to, bytes, (void *)pc);
+}
+
 /* The rule of JIT-compiled code, from the instructions that follow. */
 static __always_inline __u32 rule_of_epilogue(struct walker *walker, __u32 slot)
 {
-	__u64 pc = walker->walk.pc, bytes = PAGE_BYTES - (pc & (PAGE_BYTES - 1));
 	int end = UNWIND_EPILOGUE_ON;
 	__u32 turn;
 
-	if (bytes > UNWIND_CODE_BYTES)
-		bytes = UNWIND_CODE_BYTES;
 	__builtin_memset(&walker->epilogue, 0, sizeof(walker->epilogue));
-	if (bpf_probe_read_user(walker->epilogue.code, bytes, (void *)pc))
+	if (read_code(walker->epilogue.code, walker->walk.pc))
 		return UNWIND_PACKED_NONE;
 	for (turn = 0; turn < UNWIND_CODE_INSTRUCTIONS && end == UNWIND_EPILOGUE_ON; turn++)
 		end = follow_instruction(slot);
@@ -461,9 +469,11 @@ __hidden int walk_capture(struct scratch *scratch)
 	scratch->frames[UNWIND_REG_FP] = walker->first_fp;
 	scratch->frames[UNWIND_REG_SP] = walker->first_sp;
 	scratch->frames[WIRE_RAW_PC] = walker->first_pc | walker->first_is_call << 63;
+	_Static_assert(WIRE_RAW_CODE_BYTES == UNWIND_CODE_BYTES, "as much as is decoded");
+	read_code(&scratch->frames[WIRE_RAW_CODE], walker->first_pc);
 	at = walker->first_sp & ~7ULL;
 	/* Unreadable memory is sent as zeros: there may be nothing mapped below the stack. */
-	(void)bpf_probe_read_user(&scratch->frames[WIRE_RAW_REGS], WIRE_RAW_RED_ZONE,
+	(void)bpf_probe_read_user(&scratch->frames[WIRE_RAW_HEAD], WIRE_RAW_RED_ZONE,
 				  (void *)(at - WIRE_RAW_RED_ZONE));
 	bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
 	/*
@@ -471,7 +481,7 @@ __hidden int walk_capture(struct scratch *scratch)
 	 * missing in a function that is just growing the stack.
 	 */
 	for (i = 0; i < WIRE_RAW_STACK_BYTES / PAGE_BYTES; i++) {
-		char *to = (char *)&scratch->frames[WIRE_RAW_REGS + WIRE_RAW_RED_ZONE / 8] +
+		char *to = (char *)&scratch->frames[WIRE_RAW_HEAD + WIRE_RAW_RED_ZONE / 8] +
 			   BELOW(done, WIRE_RAW_STACK_BYTES);
 
 		if (bytes > PAGE_BYTES ||
@@ -481,7 +491,7 @@ __hidden int walk_capture(struct scratch *scratch)
 		bytes = PAGE_BYTES;
 	}
 	walker->raw_bytes += done;
-	scratch->record.nr_user = WIRE_RAW_REGS + (WIRE_RAW_RED_ZONE + done) / 8;
+	scratch->record.nr_user = WIRE_RAW_HEAD + (WIRE_RAW_RED_ZONE + done) / 8;
 	scratch->record.user_end = WALK_RAW;
 	return 0;
 }

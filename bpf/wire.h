@@ -97,17 +97,19 @@ struct wire_counters {
 /*
  * A stack that could not be walked in the kernel is sent raw (WALK_RAW). Its user words are not
  * frames but registers, by DWARF number and with the program counter last (its highest bit is set
- * inside a system call), followed by the stack's memory. That starts below the stack pointer
- * (rounded down to a multiple of 8) by the length of a red zone: functions may keep data there, and
- * in their last instructions still have a saved register there. Raw records are never counted in
- * count maps.
+ * inside a system call), the code that it points to (unreadable bytes are 0), and the stack's memory.
+ * That starts below the stack pointer (rounded down to a multiple of 8) by the length of a red zone:
+ * functions may keep data there, and in their last instructions still have a saved register there.
+ * Raw records are never counted in count maps.
  */
-#define WIRE_RAW_REGS	     33
 #define WIRE_RAW_PC	     32
+#define WIRE_RAW_CODE	     33
+#define WIRE_RAW_CODE_BYTES  32
+#define WIRE_RAW_HEAD	     (WIRE_RAW_CODE + WIRE_RAW_CODE_BYTES / 8) /* words before the memory */
 #define WIRE_RAW_STACK_BYTES 32768
 #define WIRE_RAW_IN_CALL     (1ULL << 63)
 #define WIRE_RAW_RED_ZONE    128
-#define WIRE_RAW_STACK	     (WIRE_RAW_REGS + WIRE_RAW_RED_ZONE / 8) /* index of the word at sp */
+#define WIRE_RAW_STACK	     (WIRE_RAW_HEAD + WIRE_RAW_RED_ZONE / 8) /* index of the word at sp */
 #define WIRE_MAX_RAW_WORDS   (WIRE_RAW_STACK + WIRE_RAW_STACK_BYTES / 8)
 
 /*

@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 	struct unwind_memory memory = {.stack = stack};
 	struct unwind_walk walk = {.is_exact = 1, .known = ~0U};
 	const uint8_t *nr_stack = take(&bytes, &nr, 1);
-	const uint8_t *regs = take(&bytes, &nr, WIRE_RAW_REGS * sizeof(uint64_t));
+	const uint8_t *regs = take(&bytes, &nr, WIRE_RAW_HEAD * sizeof(uint64_t));
 	const uint8_t *entry = take(&bytes, &nr, sizeof(struct unwind_table_entry));
 	const uint8_t *words = nr_stack ? take(&bytes, &nr, *nr_stack * sizeof(uint64_t)) : NULL;
 	struct unwind_table_entry table;

@@ -154,7 +154,7 @@ static void print_difference(const struct comparison *c, const struct mappings *
 		last = common + 12;
 	printf("  thread %d of %d, %u words from %#" PRIx64
 	       ": stook %u frames, %s; %s %zu frames, %s\n",
-	       c->thread.tid, c->thread.pid, c->thread.record.nr_user - WIRE_RAW_REGS,
+	       c->thread.tid, c->thread.pid, c->thread.record.nr_user - WIRE_RAW_HEAD,
 	       c->thread.words[UNWIND_REG_SP], c->ours.nr, walk_end_names[c->ours.end], judge,
 	       theirs->nr, theirs->end);
 	for (i = first; i < last; i++)

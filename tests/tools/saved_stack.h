@@ -255,7 +255,7 @@ static inline int saved_stack_write(const struct saved_stack *saved, const char 
 		return -errno;
 	fprintf(file, "machine " SAVED_MACHINE "\n");
 	write_maps(file, saved, mappings, files);
-	for (i = 0; i < WIRE_RAW_REGS; i++)
+	for (i = 0; i < WIRE_RAW_HEAD; i++)
 		if (words[i])
 			fprintf(file, "reg %zu %" PRIx64 "\n", i, words[i]);
 	for (i = 0; i < saved->nr_words; i++)

@@ -31,7 +31,7 @@
 #define WIRE_RAW_RED_ZONE 0 /* bytes below the stack pointer in a record */
 #endif
 
-#define MAX_STACK_WORDS (UINT16_MAX - WIRE_RAW_REGS) /* the maximum of a record */
+#define MAX_STACK_WORDS (UINT16_MAX - WIRE_RAW_HEAD) /* the maximum of a record */
 #define MAX_CANDIDATES	4096
 #define STOP_WAIT_MS	5000
 
@@ -39,7 +39,7 @@ struct stopped_thread {
 	pid_t pid, tid;
 	int signal; /* pending when the thread was stopped */
 	struct wire_record record;
-	uint64_t words[WIRE_RAW_REGS + MAX_STACK_WORDS]; /* after the record, as in the ring */
+	uint64_t words[WIRE_RAW_HEAD + MAX_STACK_WORDS]; /* after the record, as in the ring */
 };
 
 _Static_assert(offsetof(struct stopped_thread, words) ==
@@ -227,7 +227,7 @@ static inline int read_thread(struct stopped_thread *thread, size_t stack_bytes)
 {
 	struct user_regs_struct regs;
 	struct iovec regset = {&regs, sizeof(regs)};
-	uint64_t *stack = thread->words + WIRE_RAW_REGS, start;
+	uint64_t *stack = thread->words + WIRE_RAW_HEAD, start;
 	size_t max = stack_bytes / 8 < MAX_STACK_WORDS ? stack_bytes / 8 : MAX_STACK_WORDS;
 
 	if (ptrace(PTRACE_GETREGSET, thread->tid, NT_PRSTATUS, &regset) < 0)
@@ -237,7 +237,7 @@ static inline int read_thread(struct stopped_thread *thread, size_t stack_bytes)
 		.tid = (uint32_t)thread->tid,
 		.user_end = WALK_RAW,
 	};
-	memset(thread->words, 0, WIRE_RAW_REGS * sizeof(thread->words[0]));
+	memset(thread->words, 0, WIRE_RAW_HEAD * sizeof(thread->words[0]));
 	copy_registers(&regs, thread->words);
 	start = thread->words[UNWIND_REG_SP] & ~7ULL;
 	memset(stack, 0, WIRE_RAW_RED_ZONE); /* the memory below a stack may be unmapped */

@@ -39,7 +39,7 @@ struct rule_at {
 
 struct stack {
 	char machine[16], end[24];
-	uint64_t regs[WIRE_RAW_REGS];
+	uint64_t regs[WIRE_RAW_HEAD];
 	struct stack_word words[MAX_WORDS];
 	struct rule_at rules[WIRE_MAX_USER_FRAMES];
 	uint64_t frames[WIRE_MAX_USER_FRAMES];
@@ -170,7 +170,7 @@ static void read_line(struct stack *stack, const char *line)
 	uint64_t value;
 	size_t number;
 
-	if (sscanf(line, "reg %zu %" SCNx64, &number, &value) == 2 && number < WIRE_RAW_REGS)
+	if (sscanf(line, "reg %zu %" SCNx64, &number, &value) == 2 && number < WIRE_RAW_HEAD)
 		stack->regs[number] = value;
 	else if (sscanf(line, "word %" SCNx64 " %" SCNx64, &word.address, &word.value) == 2 &&
 		 stack->nr_words < MAX_WORDS)

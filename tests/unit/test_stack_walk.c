@@ -47,7 +47,7 @@ static void push_trampolines(struct walk *walk, size_t word)
 	push(walk, 101, 0x1234);
 }
 
-/* A raw record contains no code, from which a rule could be read. */
+/* A raw record contains no code of callers, from which a rule could be read. */
 TEST(stack_walk_tries_the_trampoline_of_python)
 {
 	static const struct unwind_rule rules[] = {RULE(SP, 8, AT(-8), SAME), END,
@@ -76,6 +76,28 @@ TEST(stack_walk_tries_the_trampoline_of_python)
 	check_walk(&walk, WALK_NO_RULE, IN(0), JIT + 0x500, DONE);
 	push(&walk, 5, 0); /* no first frame, either */
 	check_walk(&walk, WALK_NO_RULE, IN(0), JIT + 0x500, DONE);
+	walk_close(&walk);
+}
+
+/* A raw record contains the code of the first frame. */
+TEST(stack_walk_follows_the_code_of_the_first_frame)
+{
+	static const struct unwind_rule rules[] = {RULE(SP, 8, AT(-8), SAME), END};
+	/* pop %r9; add $16, %rsp; ret */
+	static const uint8_t code[WIRE_RAW_CODE_BYTES] = {0x41, 0x59, 0x48, 0x83, 0xc4, 0x10, 0xc3};
+	struct walk walk;
+
+	walk_open(&walk, rules);
+	memcpy(&walk.words[WIRE_RAW_CODE], code, sizeof(code));
+	walk.words[WIRE_RAW_PC] = JIT + 0x500;
+	walk.words[UNWIND_REG_FP] = 0x123456789;
+	push(&walk, 3, IN(0));
+	push(&walk, 4, IN(1));
+	check_walk(&walk, WALK_COMPLETE, JIT + 0x500, IN(0), IN(1), DONE);
+	/* It is not that of a caller. */
+	push(&walk, 3, JIT + 0x600);
+	push(&walk, 7, IN(1));
+	check_walk(&walk, WALK_NO_RULE, JIT + 0x500, JIT + 0x600, DONE);
 	walk_close(&walk);
 }
 
@@ -194,11 +216,11 @@ TEST(stack_walk_without_all_registers)
 {
 	const struct stack_walk_context none = {.max_frames = 10};
 	static struct user_stack stack;
-	uint64_t words[WIRE_RAW_REGS] = {0};
+	uint64_t words[WIRE_RAW_HEAD] = {0};
 
-	stack_walk(&none, test_guarded(words, sizeof(words) - 8), WIRE_RAW_REGS - 1, &stack);
+	stack_walk(&none, test_guarded(words, sizeof(words) - 8), WIRE_RAW_HEAD - 1, &stack);
 	CHECK(stack.nr == 0 && stack.end == WALK_MISSED);
-	stack_walk(&none, test_guarded(words, sizeof(words)), WIRE_RAW_REGS, &stack);
+	stack_walk(&none, test_guarded(words, sizeof(words)), WIRE_RAW_HEAD, &stack);
 	CHECK(stack.nr == 1 && stack.end == WALK_NO_MAPPING);
 }
 

@@ -132,7 +132,7 @@ static inline void make_raw(struct raw_record *raw, uint32_t pid, uint64_t pc)
 	memset(raw, 0, sizeof(*raw));
 	raw->record.pid = raw->record.tid = pid;
 	raw->record.user_end = WALK_RAW;
-	raw->record.nr_user = WIRE_RAW_REGS;
+	raw->record.nr_user = WIRE_RAW_HEAD;
 	raw->words[WIRE_RAW_PC] = pc;
 }
 

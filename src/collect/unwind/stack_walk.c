@@ -21,9 +21,10 @@ struct unwind_memory {
 	bool is_beyond; /* the failed read was above the captured stack */
 	struct unwind_table_entry *table;
 	struct unwind_rule wide;
-	uint32_t jit_rule; /* rule to try in JIT-compiled code */
-	bool in_jit;	   /* the current frame is in JIT-compiled code */
-	bool met_jit;	   /* the current or an earlier frame is in JIT-compiled code */
+	uint32_t code_rule; /* the first frame's rule, if it is in JIT-compiled code; then none */
+	uint32_t jit_rule;  /* rule to try in JIT-compiled code */
+	bool in_jit;	    /* the current frame is in JIT-compiled code */
+	bool met_jit;	    /* the current or an earlier frame is in JIT-compiled code */
 };
 
 static int unwind_read(struct unwind_memory *memory, uint64_t address, __u64 *ret)
@@ -63,9 +64,11 @@ static enum walk_end find_rule(const struct stack_walk_context *context, uint64_
 			       uint32_t *ret_wanted)
 {
 	const struct mapping *mapping = mappings_find(context->mappings, address);
+	const uint32_t code_rule = memory->code_rule;
 	int64_t number;
 
 	memory->table = NULL;
+	memory->code_rule = UNWIND_PACKED_NONE;
 	*ret_packed = UNWIND_PACKED_NONE;
 	if (!mapping)
 		return WALK_NO_MAPPING;
@@ -75,7 +78,7 @@ static enum walk_end find_rule(const struct stack_walk_context *context, uint64_
 	memory->in_jit = number < 0;
 	if (number < 0) {
 		memory->met_jit = true;
-		*ret_packed = memory->jit_rule;
+		*ret_packed = code_rule != UNWIND_PACKED_NONE ? code_rule : memory->jit_rule;
 		return WALK_NONE;
 	}
 	memory->table = &unwind_pool_tables((struct unwind_pool *)context->pool)[number];
@@ -117,6 +120,19 @@ static enum walk_end walk_frames(const struct stack_walk_context *context,
 	return end;
 }
 
+/* The rule of the first frame as JIT-compiled code, as the BPF side finds it. */
+static uint32_t rule_of_code(const uint64_t *words)
+{
+	struct unwind_epilogue epilogue = {.code = {0}};
+	int end = UNWIND_EPILOGUE_ON;
+	unsigned turn;
+
+	memcpy(epilogue.code, words + WIRE_RAW_CODE, WIRE_RAW_CODE_BYTES);
+	for (turn = 0; turn < UNWIND_CODE_INSTRUCTIONS && end == UNWIND_EPILOGUE_ON; turn++)
+		end = unwind_epilogue_next(&epilogue);
+	return end == UNWIND_EPILOGUE_RETURNS ? epilogue.packed : UNWIND_PACKED_NONE;
+}
+
 static enum walk_end walk_words(const struct stack_walk_context *context,
 				struct unwind_memory *memory, const uint64_t *words, size_t nr,
 				struct user_stack *ret)
@@ -126,12 +142,13 @@ static enum walk_end walk_words(const struct stack_walk_context *context,
 
 	ret->nr = 0;
 	memory->in_jit = false;
+	memory->code_rule = rule_of_code(words);
 	memcpy(walk.regs, words, sizeof(walk.regs));
 	walk.pc = words[WIRE_RAW_PC] & ~WIRE_RAW_IN_CALL;
 	walk.is_call = (words[WIRE_RAW_PC] & WIRE_RAW_IN_CALL) != 0;
 	memory->start = (walk.regs[UNWIND_REG_SP] & ~7ULL) - WIRE_RAW_RED_ZONE;
-	memory->words = words + WIRE_RAW_REGS;
-	memory->nr_words = nr - WIRE_RAW_REGS;
+	memory->words = words + WIRE_RAW_HEAD;
+	memory->nr_words = nr - WIRE_RAW_HEAD;
 	end = walk_frames(context, memory, &walk, ret);
 	if (end == WALK_FAULT && memory->is_beyond &&
 	    memory->nr_words * 8 > WIRE_RAW_RED_ZONE + WIRE_RAW_STACK_BYTES - 4096)
@@ -148,8 +165,8 @@ static bool is_better(enum walk_end tried, enum walk_end end)
 }
 
 /*
- * A record does not contain the code, from which the BPF side derives the rule of JIT-compiled
- * frames. So if frame pointers do not lead through such frames, the one known shape without frame
+ * A record contains the code of the first frame only, from which the BPF side derives the rule of each JIT-compiled
+ * frame. So if frame pointers do not lead through the others, the one known shape without frame
  * pointers is tried (a trampoline). If the guess were wrong, the unwind tables of the callers would
  * not lead to a complete stack.
  */
@@ -161,7 +178,7 @@ void stack_walk(const struct stack_walk_context *context, const uint64_t *words,
 
 	ret->nr = 0;
 	ret->end = WALK_MISSED;
-	if (nr < WIRE_RAW_REGS)
+	if (nr < WIRE_RAW_HEAD)
 		return;
 	walk_words(context, &memory, words, nr, ret);
 	if (ret->end == WALK_RAW || !memory.met_jit)

@@ -32,7 +32,7 @@ struct user_stack {
 };
 
 /*
- * Walks the stack of a raw record, given as nr words. Fewer than WIRE_RAW_REGS words give an empty
+ * Walks the stack of a raw record, given as nr words. Fewer than WIRE_RAW_HEAD words give an empty
  * stack.
  */
 void stack_walk(const struct stack_walk_context *context, const uint64_t *words, size_t nr,
