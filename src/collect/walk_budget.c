@@ -13,6 +13,8 @@
 #define WINDOW_NS      (100 * NS_PER_MS)
 #define OVER_WINDOW_NS (10 * NS_PER_MS) /* after a window that was over the budget */
 
+#define LEAST_FOR_WALK \
+	0.5 /* of a run with a walk: its walk; it is more than nine tenths on real machines */
 #define LEAST_FOR_WALKS 0.25 /* of the budget */
 #define AIM		0.9  /* of what is left for walks */
 #define FIRST_EACH_NS	(10 * NS_PER_US)
@@ -41,23 +43,31 @@ void walk_budget_clear(struct walk_budget *budget)
 	*budget = (struct walk_budget){0};
 }
 
+static double mean(uint64_t sum, uint64_t nr)
+{
+	return nr ? (double)sum / (double)nr : 0;
+}
+
 /* A cost in nanoseconds. */
 struct paid {
 	double follow, walks;
 };
 
-/* run_ns: of a run without a walk. */
+/*
+ * run_ns: of a run without a walk. While nearly every switch is walked, few runs without a walk are timed. If these
+ * happen to be slow, walks would seem to cost nothing, and be all made.
+ */
 static struct paid paid_for(const struct wire_cost *cost, double run_ns)
 {
-	const double follow = (double)cost->runs * run_ns;
-	const double walks = (double)cost->walk_ns - (double)cost->walks * run_ns;
+	const double walked_ns = (1 - LEAST_FOR_WALK) * mean(cost->walk_ns, cost->walks);
+	const double follow_ns = run_ns < walked_ns ? run_ns : walked_ns; /* of a run with a walk */
+	const double walks = (double)cost->walk_ns - (double)cost->walks * follow_ns;
 
-	return (struct paid){follow, walks > 0 ? walks : 0};
-}
-
-static double mean(uint64_t sum, uint64_t nr)
-{
-	return nr ? (double)sum / (double)nr : 0;
+	return (struct paid){
+		.follow = (double)(cost->runs - cost->walks) * run_ns +
+			  (double)cost->walks * follow_ns,
+		.walks = walks,
+	};
 }
 
 /* Returns what the walks of a window cost, relative to what they may cost, on the CPU that paid most. */

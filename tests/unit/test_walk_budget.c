@@ -77,6 +77,24 @@ TEST(walk_budget_leaves_a_quiet_machine_alone)
 	walk_budget_clear(&budget);
 }
 
+/* The few runs without a walk were slow. */
+TEST(walk_budget_does_not_take_walks_for_free)
+{
+	struct wire_cost costs[NR_CPUS] = {{0}};
+	struct walk_budget budget;
+	struct wire_cost before;
+
+	CHECK_EQ(walk_budget_init(&budget, 0.05, costs, NR_CPUS, 1000), 0);
+	costs[1].timed = 1000;
+	costs[1].timed_ns = costs[1].timed * WALK_NS * 2;
+	(void)settle(&budget, costs, 100000, 10000);
+	CHECK(budget.most_each_ns > 0);
+	before = costs[1];
+	(void)settle(&budget, costs, 100000, 10000);
+	CHECK(costs[1].walks - before.walks < (costs[1].runs - before.runs) / 10);
+	walk_budget_clear(&budget);
+}
+
 /* Following alone is more: some walks remain. */
 TEST(walk_budget_keeps_some_walks_if_it_cannot_be_kept)
 {
