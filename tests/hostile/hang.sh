@@ -100,6 +100,9 @@ run() {
 	) 2>/dev/null &
 }
 
+# sampling NAME: true once the run has opened its events.
+sampling() { samples "$(cat "$S/$1/pid")"; } 2>/dev/null
+
 # of_session SID: prints "PID STATE" for each of its processes. Not from /proc/PID/stat, and not by ps: in some
 # kernels they wait for a process that hangs in execve().
 of_session() {
@@ -326,13 +329,17 @@ locked_command() {
 # kernels stat as well.
 executing() {
 	local probe
-	if ! serve direct || ! target "$PROGRAMS/silent_files" exec "$FILES" "$S/control" 1; then
+	if ! serve direct || ! target "$PROGRAMS/silent_files" exec "$FILES" "$S/control" "$S/hang"; then
 		fail "$SCENE: set-up" "$(cat "$S/served" "$S/target")"
 		return
 	fi
 	# Two begin before, two after it hangs.
 	run all-before profile -d 1
 	run pid-before profile -d 1 -p "$TARGET" --java
+	wait_until 5 sampling all-before
+	wait_until 5 sampling pid-before
+	sleep 0.5
+	: >"$S/hang"
 	wait_until 5 silent flush
 	sleep 0.2
 	cat "/proc/$TARGET/maps" >/dev/null 2>&1 &

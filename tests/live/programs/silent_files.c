@@ -16,9 +16,9 @@
  *	map FOLDER CONTROL SECONDS
  *		prints "ready", then hangs in mmap() with its mmap_lock held, in a call that waits for
  *		a page that the server does not send. Another thread uses some CPU time.
- *	exec FOLDER CONTROL SECONDS
- *		prints "ready", uses some CPU time, then hangs in execve(), in which it closes a file:
- *		the server is silent for "flush".
+ *	exec FOLDER CONTROL FILE
+ *		prints "ready", uses some CPU time until FILE exists, then hangs in execve(), in which it
+ *		closes a file: the server is silent for "flush".
  *
  * The protocol is implemented here, so that nothing needs to be installed. The kernel caches no
  * attributes and no names, and only the pages of a file that were read: there is no read-ahead.
@@ -471,7 +471,8 @@ static __attribute__((noreturn)) void execute(char **argv)
 	if (open(path, O_RDONLY | O_CLOEXEC) < 0)
 		die(path);
 	ready();
-	work_for(atoi(argv[2]), NULL);
+	while (access(argv[2], F_OK) < 0)
+		work_for(0, NULL); /* once */
 	make_silent(argv[1], "flush");
 	usleep(50000);
 	execl("/proc/self/exe", "silent_files", (char *)NULL);
