@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -257,8 +256,8 @@ static int open_event(const struct attaching *attaching, const struct link_event
 	if (id < 0)
 		return (int)id;
 	attr.config = (uint64_t)id;
-	fd = (int)syscall(SYS_perf_event_open, &attr, for_one ? options->pid : -1,
-			  for_one ? -1 : (int)perf_any_cpu(), -1, PERF_FLAG_FD_CLOEXEC);
+	fd = perf_open_counter(&attr, for_one ? options->pid : -1,
+			       for_one ? -1 : (int)perf_any_cpu(), -1, 0);
 	if (fd < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_SET_BPF,
 		  bpf_program__fd(options->programs->by_hook[attaching->hook])) < 0 ||
