@@ -302,6 +302,11 @@ int drain_add_waiting(struct drain *drain, uint64_t task, const struct wire_wait
 	return waits_add_open(&drain->waits, task, waiting);
 }
 
+int drain_correct_kernel_names(struct drain *drain)
+{
+	return kernel_code_correct(&drain->kernel_code, drain->options.profile);
+}
+
 int drain_add_gone_code(struct drain *drain, const struct gone_code *gone)
 {
 	return kernel_code_add_gone(&drain->kernel_code, gone);

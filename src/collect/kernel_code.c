@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* Addresses in the kernel itself that are remembered; further ones are asked for in each profile. */
 #define CORE_MAX 65536
@@ -25,7 +26,7 @@ void kernel_code_clear(struct kernel_code *code)
 
 void kernel_code_change_profile(struct kernel_code *code)
 {
-	code->nr_seen = code->nr_loose = 0;
+	code->nr_seen = code->nr_loose = code->first_asked = 0;
 }
 
 static bool has_address(const struct frame *frame)
@@ -45,12 +46,18 @@ struct question {
 	bool *is_core;
 };
 
+/* The kernel names no module for BPF programs and trampolines. Some functions of its own have such names, too. */
+static bool may_go_away(const char *name, const char *module)
+{
+	return *module || text_starts_with(name, "bpf_");
+}
+
 static int take_name(void *context, size_t i, const char *name, const char *module)
 {
 	const struct question *question = context;
 
-	question->is_core[i] = !*module;
-	if (!*module && question->code->core.nr < CORE_MAX &&
+	question->is_core[i] = !may_go_away(name, module);
+	if (question->is_core[i] && question->code->core.nr < CORE_MAX &&
 	    u64_map_set(&question->code->core, question->addresses[i], 0) < 0)
 		return -ENOMEM;
 	return profile_set_function(question->profile, question->frames[i], name);
@@ -86,6 +93,7 @@ int kernel_code_name(struct kernel_code *code, struct profile *profile)
 {
 	const size_t first = code->nr_loose;
 
+	code->first_asked = first;
 	for (; code->nr_seen < profile_nr_frames(profile); code->nr_seen++) {
 		const uint32_t number = (uint32_t)code->nr_seen;
 		const struct frame *frame = profile_frame(profile, number);
@@ -113,12 +121,31 @@ int kernel_code_add_gone(struct kernel_code *code, const struct gone_code *gone)
 	return 0;
 }
 
+static bool is_in(const struct frame *frame, const struct gone_code *gone)
+{
+	return has_address(frame) && frame->address >= gone->start && frame->address < gone->end;
+}
+
+/* If several were at an address, one after the other, the frame is of the first: the list is sorted by time. */
+int kernel_code_correct(const struct kernel_code *code, struct profile *profile)
+{
+	size_t i, nr;
+	int err = 0;
+
+	for (nr = code->nr_gone; nr-- > 0;)
+		for (i = code->first_asked; i < code->nr_loose && !err; i++)
+			if (is_in(profile_frame(profile, code->loose[i]), &code->gone[nr]))
+				err = profile_set_function(profile, code->loose[i],
+							   code->gone[nr].name);
+	return err;
+}
+
 /* If the frame's code is gone, its address may become another frame's. 1: it is gone; 0 or -ENOMEM. */
 static int displace(struct profile *profile, uint32_t number, const struct gone_code *gone)
 {
 	const struct frame *frame = profile_frame(profile, number);
 
-	if (!has_address(frame) || frame->address < gone->start || frame->address >= gone->end)
+	if (!is_in(frame, gone))
 		return 0;
 	if (!frame->function && profile_set_function(profile, number, gone->name) < 0)
 		return -ENOMEM;

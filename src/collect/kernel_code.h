@@ -33,6 +33,7 @@ struct kernel_code {
 	size_t nr_seen;			/* the profile's frames below this number were looked at */
 	uint32_t *loose;		/* frames of code that may be unloaded */
 	size_t nr_loose, cap_loose;
+	size_t first_asked;	/* in loose: the first one of the latest question */
 	struct u64_map core;	/* addresses in the kernel itself, which stays */
 	struct gone_code *gone; /* sorted by time; not replayed yet */
 	size_t nr_gone, cap_gone;
@@ -45,6 +46,12 @@ void kernel_code_change_profile(struct kernel_code *code);
 
 /* Names the profile's kernel frames that were added since the last call, as far as the kernel answers. 0 or -ENOMEM. */
 int kernel_code_name(struct kernel_code *code, struct profile *profile);
+
+/*
+ * The kernel answers as of the time when it is asked. Call this next, when all that was unloaded until then has been
+ * added: frames whose code was unloaded since their samples get the name of that code. 0 or -ENOMEM.
+ */
+int kernel_code_correct(const struct kernel_code *code, struct profile *profile);
 
 /* Adds code that was unloaded. 0 or -ENOMEM. */
 int kernel_code_add_gone(struct kernel_code *code, const struct gone_code *gone);

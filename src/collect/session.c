@@ -1002,6 +1002,10 @@ static int end_epoch(struct session *session, uint64_t look_ns, struct error *er
 	if (!err)
 		err = drain_close_epoch(session->drain, current_epoch(session) - 1,
 					waits ? sampler_epoch_began_ns(waits->sampler) : ended_ns);
+	if (!err)
+		err = sideband_read(session->sideband, take_event, session);
+	if (!err)
+		err = drain_correct_kernel_names(session->drain);
 	if (err)
 		return error_set(error, err, "cannot drain the samples: %s", strerror(-err));
 	for (i = 0; i < session->nr_sources; i++)

@@ -10,6 +10,7 @@
 #include "collect/kernel_code.h"
 
 static const char *program; /* at 0x3000 now; NULL: none */
+static const char *program_module = "bpf";
 static size_t nr_asked;
 static int failure;
 
@@ -27,7 +28,7 @@ static int name_here(void *self, const uint64_t *addresses, size_t nr,
 		else if (addresses[i] >> 12 == 2)
 			err = add(context, i, "of_module", "ext4");
 		else if (addresses[i] >> 12 == 3 && program)
-			err = add(context, i, program, "bpf");
+			err = add(context, i, program, program_module);
 	}
 	return err;
 }
@@ -131,6 +132,58 @@ TEST(kernel_code_at_a_reused_address)
 	CHECK_EQ(profile_frame(profile, first)->address >= PROFILE_NOWHERE, 1);
 	CHECK_EQ(profile_frame(profile, third)->address, 0x3010);
 	profile_free(profile);
+	kernel_code_clear(&code);
+}
+
+/*
+ * The program that was sampled is unloaded after the epoch, and before the kernel is asked, which may take half a second on
+ * an overloaded host. The next one is at the same address by then.
+ */
+TEST(kernel_code_that_is_unloaded_before_it_is_asked_for)
+{
+	struct profile *profile = profile_new();
+	struct kernel_code code = make_code();
+	uint32_t older, frame, other;
+
+	program = "older";
+	older = sample(profile, 0x3020);
+	CHECK_EQ(kernel_code_name(&code, profile), 0);
+	frame = sample(profile, 0x3010);
+	other = sample(profile, 0x3110);
+	CHECK_EQ(kernel_code_replay(&code, profile, 100), 0);
+	program = "third";
+	CHECK_EQ(kernel_code_name(&code, profile), 0);
+	unload(&code, 120, "second");
+	unload(&code, 110, "first");
+	CHECK_EQ(kernel_code_correct(&code, profile), 0);
+	CHECK_STR(name_of(profile, frame), "first");
+	CHECK_STR(name_of(profile, older), "older"); /* asked for in an earlier epoch */
+	CHECK_STR(name_of(profile, other), "third");
+	CHECK_EQ(kernel_code_replay(&code, profile, 200), 0);
+	CHECK(sample(profile, 0x3010) != frame);
+	CHECK_STR(name_of(profile, frame), "first");
+	profile_free(profile);
+	kernel_code_clear(&code);
+}
+
+/* The kernel may name no module for a program: it goes away all the same. */
+TEST(kernel_code_of_programs_without_a_module)
+{
+	struct kernel_code code = make_code();
+	int i;
+
+	program_module = "";
+	program = "bpf_prog_0123456789abcdef_x";
+	for (i = 0; i < 3; i++) {
+		struct profile *profile = profile_new();
+
+		(void)sample(profile, 0x3010);
+		CHECK_EQ(kernel_code_name(&code, profile), 0);
+		CHECK_EQ(nr_asked, i + 1);
+		kernel_code_change_profile(&code);
+		profile_free(profile);
+	}
+	program_module = "bpf";
 	kernel_code_clear(&code);
 }
 
