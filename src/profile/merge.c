@@ -130,10 +130,16 @@ static int64_t add_module(struct merge *merge, uint32_t number, uint64_t hash)
 static int64_t add_part_module(struct merge *merge, uint32_t number)
 {
 	struct module module = *profile_module(merge->from, number);
-	int64_t name = map_string(merge, module.name);
+	const struct module_code *code = profile_code(merge->from, number);
+	int64_t name = map_string(merge, module.name), added;
 
+	if (name < 0)
+		return name;
 	module.name = (uint32_t)name;
-	return name < 0 ? name : profile_add_module(merge->into, &module);
+	added = profile_add_module(merge->into, &module);
+	return added >= 0 && code && profile_set_code(merge->into, (uint32_t)added, code) < 0
+		       ? -ENOMEM
+		       : added;
 }
 
 static int64_t map_module(struct merge *merge, uint32_t number)
@@ -478,4 +484,48 @@ int profile_merge_part(struct profile *into, const struct profile *from)
 	cleanup(merge_clear) struct merge merge = {.into = into, .from = from, .is_part = true};
 
 	return merge_all(&merge, 0);
+}
+
+/* --- one part after the other ------------------------------------------------------------------ */
+
+/*
+ * Names are kept until there are KEPT_SHARE times as many frames and strings as the latest part has, and at least
+ * KEPT_MIN: a host that is mostly idle has few at a time.
+ */
+#define KEPT_SHARE 4
+#define KEPT_MIN   16384
+
+static size_t nr_entries(const struct profile *profile)
+{
+	return profile_nr_frames(profile) + profile_nr_strings(profile);
+}
+
+/* Returns a profile with only the frames that have samples, and their names; NULL when out of memory. */
+static struct profile *copy_sampled(const struct profile *from)
+{
+	struct profile *copy = profile_new();
+
+	if (!copy)
+		return NULL;
+	if (profile_merge_part(copy, from) < 0) {
+		profile_free(copy);
+		return NULL;
+	}
+	return copy;
+}
+
+int profile_take_part(struct profile **profile, const struct profile *part)
+{
+	if (nr_entries(*profile) > KEPT_MIN &&
+	    nr_entries(*profile) / KEPT_SHARE > nr_entries(part)) {
+		struct profile *copy = copy_sampled(*profile);
+
+		if (!copy)
+			return -ENOMEM;
+		profile_free(*profile);
+		*profile = copy;
+	}
+	profile_reset_samples(*profile);
+	profile_set_max_frames(*profile, PROFILE_MAX_FILE_FRAMES); /* each part has a limit */
+	return profile_merge_part(*profile, part);
 }

@@ -109,13 +109,6 @@ struct read_budget naming_options_budget(const struct naming_options *options, i
 /* Files whose names are looked up are closed again, so that few are enough. */
 #define COPIES_MAX_OPEN 4096
 
-/*
- * Past one of these numbers, the names of earlier intervals are forgotten. JIT-compiled code has new addresses without
- * end; asking for the names of an interval again takes a fraction of a second.
- */
-#define COPIES_MAX_FRAMES  (PROFILE_MAX_FRAMES / 8)
-#define COPIES_MAX_STRINGS (1U << 18)
-
 static int make_copies(struct session_names *names)
 {
 	names->are_copies = true;
@@ -127,21 +120,16 @@ static int make_copies(struct session_names *names)
 
 int session_names_take(struct session_names *names, struct session_part *part)
 {
+	const struct profile *before = names->profile;
 	int err = file_table_move(names->files, part->files);
 
 	if (err == 0)
 		err = runtime_table_move(names->runtimes, part->runtimes);
-	if (profile_nr_frames(names->profile) > COPIES_MAX_FRAMES ||
-	    profile_nr_strings(names->profile) > COPIES_MAX_STRINGS) {
-		struct profile *anew = profile_new();
-
-		if (!anew)
-			return -ENOMEM;
-		profile_free(names->profile);
-		names->profile = anew;
-	}
-	profile_reset_samples(names->profile);
-	return err < 0 ? err : profile_merge_part(names->profile, part->profile);
+	if (err == 0)
+		err = profile_take_part(&names->profile, part->profile);
+	if (names->profile != before)
+		symbolizer_change_profile(names->symbolizer);
+	return err;
 }
 
 /* Forgets the JVMs of which the table has no entry any more. */

@@ -228,8 +228,6 @@ int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 
 	if (!pending)
 		return -ENOMEM;
-	if (symbolizer->nr_frames_tried > profile_nr_frames(profile))
-		symbolizer->nr_frames_tried = 0; /* another profile */
 	if (symbolizer->options.worker)
 		worker_take_over(symbolizer->options.worker);
 	err = name_pending(&naming, pending, list_pending(symbolizer, profile, false, pending));
@@ -244,6 +242,11 @@ int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 		symbolizer->nr_frames_tried = profile_nr_frames(profile);
 	count(symbolizer, profile);
 	return 0;
+}
+
+void symbolizer_change_profile(struct symbolizer *symbolizer)
+{
+	symbolizer->nr_frames_tried = 0;
 }
 
 void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret)

@@ -45,7 +45,7 @@ flat() {
 }
 
 all_flat() {
-	flat "$1" heap 1.25
+	flat "$1" heap 1.1
 	flat "$1" descr. 1.25
 	flat "$1" process 1.05
 	flat "$1" files 1.1

@@ -34,6 +34,7 @@
 #include "collect/unwind/unwinder.h"
 #include "event/event.h"
 #include "proc/look.h"
+#include "profile/merge.h"
 #include "tests/tools/synthetic_host.h"
 
 #define EPOCH_NS    (5 * NS_PER_SEC)
@@ -46,52 +47,49 @@
 #define START_NS    (1000 * NS_PER_SEC)
 #define MAX_CHECKED (1U << 17)
 
-/* The parameters, and their defaults: a small host for some minutes. */
-static struct wishes {
-	double seed, cpus, processes, threads, files, hours, containers, programs, programs_calm;
-	double storm_minutes, storm_step_ms, samples_storm, samples_calm, interval_s, jit, remaps;
-	double table_mib, profile_mib, checked, stalls, rows, first_s, calm_step_s;
-} wishes = {
-	.seed = 1,
-	.cpus = 16,
-	.processes = 2000,
-	.threads = 5000,
-	.files = 1000,
-	.hours = 0.5,
-	.containers = 100, /* an hour */
-	.programs = 200,   /* new ones a second in the storm, and else: */
-	.programs_calm = 2,
-	.storm_minutes = 1,
-	.storm_step_ms = 20,
-	.samples_storm = 400, /* a second */
-	.samples_calm = 8,
-	.interval_s = 60, /* 0: one profile for the whole run */
-	.jit = 10,	  /* processes with JIT-compiled code, which … */
-	.remaps = 20,	  /* … call mprotect() so often a second in the storm */
-	.table_mib = 64,
-	.profile_mib = 256,
-	.checked = 2000,
-	.stalls = 1, /* seconds in the storm in which we do not run */
-	.rows = 10,
-	.first_s = 2, /* at the full rate, at the start */
-	.calm_step_s = 5,
-};
+/* The parameters: name, default. A small host for some minutes. */
+#define WISHES(X)                                                                  \
+	X(seed, 1)                                                                 \
+	X(cpus, 16)                                                                \
+	X(processes, 2000)                                                         \
+	X(threads, 5000)                                                           \
+	X(files, 1000)                                                             \
+	X(hours, 0.5)                                                              \
+	X(containers, 100) /* an hour */                                           \
+	X(programs, 200)   /* new ones a second in the storm, and else: */         \
+	X(programs_calm, 2)                                                        \
+	X(storm_minutes, 1)                                                        \
+	X(storm_step_ms, 20)                                                       \
+	X(samples_storm, 400) /* a second */                                       \
+	X(samples_calm, 8)                                                         \
+	X(interval_s, 60) /* 0: one profile for the whole run */                   \
+	X(jit, 10)	  /* processes with JIT-compiled code, which … */        \
+	X(remaps, 20)	  /* … call mprotect() so often a second in the storm */ \
+	X(table_mib, 64)                                                           \
+	X(profile_mib, 256)                                                        \
+	X(checked, 2000)                                                           \
+	X(stalls, 1) /* seconds in the storm in which we do not run */             \
+	X(rows, 10)                                                                \
+	X(first_s, 2) /* at the full rate, at the start */                         \
+	X(calm_step_s, 5)
 
-#define WISH(name)                  \
-	{                           \
-#name, &wishes.name \
-	}
+static struct wishes {
+#define X(name, value) double name;
+	WISHES(X)
+#undef X
+} wishes = {
+#define X(name, value) .name = (value),
+	WISHES(X)
+#undef X
+};
 
 static const struct {
 	const char *name;
 	double *value;
 } names[] = {
-	WISH(seed),	     WISH(cpus),	  WISH(processes),     WISH(threads),
-	WISH(files),	     WISH(hours),	  WISH(containers),    WISH(programs),
-	WISH(programs_calm), WISH(storm_minutes), WISH(storm_step_ms), WISH(samples_storm),
-	WISH(samples_calm),  WISH(interval_s),	  WISH(jit),	       WISH(remaps),
-	WISH(table_mib),     WISH(profile_mib),	  WISH(checked),       WISH(stalls),
-	WISH(rows),	     WISH(first_s),	  WISH(calm_step_s),
+#define X(name, value) {#name, &wishes.name},
+	WISHES(X)
+#undef X
 };
 
 struct queued_event {
@@ -123,7 +121,7 @@ static struct simulation {
 	struct file_table *files, *names; /* names: those of the thread that names functions */
 	struct process_table *processes;
 	struct runtime_table *runtimes, *runtime_names;
-	struct profile *profile;
+	struct profile *profile, *named; /* named: likewise */
 	struct unwinder *unwinder;
 	struct drain *drain;
 	struct queued_event *events;
@@ -783,6 +781,22 @@ static struct profile *make_profile(void)
 	return profile;
 }
 
+/* Names are long, and of every other instruction that was sampled. */
+static void name_frames(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < profile_nr_frames(sim.named); i++) {
+		const struct frame *frame = profile_frame(sim.named, i);
+		char name[64];
+
+		(void)snprintf(name, sizeof(name), "a::quite<long>::name_of_%" PRIx64,
+			       frame->address / 2);
+		if (!frame->function)
+			need(profile_set_function(sim.named, i, name) == 0, "out of memory");
+	}
+}
+
 /* As session_take_part(), and session_names_take() and _release() of run/names.c. */
 static void take_part(void)
 {
@@ -795,8 +809,10 @@ static void take_part(void)
 	sim.profile = next;
 	part_forget_unused(&from, next);
 	need(file_table_move(sim.names, part.files) == 0 &&
-		     runtime_table_move(sim.runtime_names, part.runtimes) == 0,
+		     runtime_table_move(sim.runtime_names, part.runtimes) == 0 &&
+		     profile_take_part(&sim.named, part.profile) == 0,
 	     "out of memory");
+	name_frames();
 	file_table_sweep(sim.names);
 	runtime_table_close_gone(sim.runtime_names);
 	runtime_table_sweep(sim.runtime_names);
@@ -950,6 +966,7 @@ static void make_session(void)
 	unwinder.files = sim.files;
 	sim.unwinder = unwinder_new(&unwinder, NULL);
 	sim.profile = make_profile();
+	sim.named = make_profile();
 	options.files = sim.files;
 	options.runtimes = sim.runtimes;
 	options.processes = sim.processes;
@@ -1087,6 +1104,7 @@ int main(int argc, char **argv)
 	drain_free(sim.drain);
 	unwinder_free(sim.unwinder);
 	profile_free(sim.profile);
+	profile_free(sim.named);
 	process_table_free(sim.processes);
 	file_table_free(sim.files);
 	file_table_free(sim.names);

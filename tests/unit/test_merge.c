@@ -2,6 +2,8 @@
 #include "profile/merge.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "profile/profile.h"
 #include "unit/make_profile.h"
@@ -179,6 +181,74 @@ TEST(parts_keep_the_names_of_kernel_code)
 	CHECK_STR(profile_string(into, profile_frame(into, third)->function), "bpf_prog_3");
 	CHECK_EQ(add_kernel_part(into, "bpf_prog_3"), third);
 	profile_free(into);
+}
+
+/* Adds a sample in a file at an address. */
+static void add_file_sample(struct profile *part, uint64_t address)
+{
+	const int64_t path = profile_add_string(part, "/bin/file");
+	const struct module file = {.kind = MODULE_FILE, .file = 7, .name = (uint32_t)path};
+	const int64_t module = profile_add_module(part, &file);
+	const int64_t added = profile_add_frame(part, FRAME_USER, (uint32_t)module, address);
+	const uint32_t frame = (uint32_t)added;
+
+	CHECK(path > 0 && module >= 0 && added >= 0);
+	CHECK(profile_add_sample(part, &(struct sample_labels){0}, &frame, 1, 0, 1) >= 0);
+}
+
+/* Names the frames that have no name, as their addresses. Returns how many. */
+static size_t name_frames(struct profile *profile)
+{
+	size_t nr = 0;
+	uint32_t i;
+
+	for (i = 0; i < profile_nr_frames(profile); i++) {
+		char name[32];
+
+		if (profile_frame(profile, i)->function)
+			continue;
+		(void)snprintf(name, sizeof(name), "f%" PRIx64, profile_frame(profile, i)->address);
+		CHECK_EQ(profile_set_function(profile, i, name), 0);
+		nr++;
+	}
+	return nr;
+}
+
+#define PARTS	  2000
+#define NEW_EACH  50
+#define SAME_EACH 20
+#define SAME_AT	  (1U << 30)
+
+/* A run of months samples other instructions each time, of a program that has very many. */
+TEST(parts_without_end_take_a_bounded_memory)
+{
+	const struct module_code code = {.build_id = "id", .build_id_bytes = 2};
+	struct profile *profile = profile_new();
+	size_t most_bytes = 0, nr_named = 0, part_nr;
+	uint32_t i;
+
+	for (part_nr = 0; part_nr < PARTS; part_nr++) {
+		struct profile *part = profile_new();
+
+		for (i = 0; i < SAME_EACH; i++)
+			add_file_sample(part, SAME_AT + i);
+		for (i = 0; i < NEW_EACH; i++)
+			add_file_sample(part, part_nr * NEW_EACH + i);
+		CHECK_EQ(profile_take_part(&profile, part), 0);
+		if (!part_nr)
+			CHECK_EQ(profile_set_code(profile, MODULE_NR_KERNEL + 1, &code), 0);
+		profile_free(part);
+		CHECK_EQ(profile_nr_samples(profile), SAME_EACH + NEW_EACH);
+		nr_named += name_frames(profile);
+		if (profile_bytes(profile) > most_bytes)
+			most_bytes = profile_bytes(profile);
+	}
+	CHECK(most_bytes < 3U << 20);
+	CHECK_EQ(profile_nr_modules(profile), MODULE_NR_KERNEL + 2);
+	CHECK_STR((const char *)profile_code(profile, MODULE_NR_KERNEL + 1)->build_id, "id");
+	/* What each part has is named once. */
+	CHECK(nr_named < PARTS * NEW_EACH + 2 * SAME_EACH);
+	profile_free(profile);
 }
 
 TEST(totals_that_no_file_can_hold_are_refused)
