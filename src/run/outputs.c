@@ -25,6 +25,24 @@ static bool uses_stdout(const struct output_options *options)
 	return !options->nr_paths || options->stdout_format;
 }
 
+/* A path without an extension, such as /dev/stdout, gets stdout's format. */
+static const struct format *format_of_file(const struct output_options *options, const char *path)
+{
+	const struct format *by_path = format_by_path(path);
+
+	return by_path ? by_path : format_of_stdout(options);
+}
+
+bool outputs_keep_labels(const struct output_options *options)
+{
+	bool keep = uses_stdout(options) && format_of_stdout(options)->keeps_labels;
+	size_t i;
+
+	for (i = 0; i < options->nr_paths; i++)
+		keep |= format_of_file(options, options->paths[i])->keeps_labels;
+	return keep;
+}
+
 /*
  * Returns PATH; with one file per interval, PATH with a number before its extension: out.3.folded.
  */
@@ -157,12 +175,10 @@ static int write_stdout(const struct outputs *outputs, struct profile *profile, 
 		   : 0;
 }
 
-/* A path without an extension, such as /dev/stdout, gets stdout's format, without colours. */
 static int write_file(const struct outputs *outputs, struct out_file *file, struct profile *profile,
 		      struct error *error)
 {
-	const struct format *by_path = format_by_path(file->path);
-	const struct format *format = by_path ? by_path : format_of_stdout(outputs->options);
+	const struct format *format = format_of_file(outputs->options, file->path);
 	struct format_options options = options_for(outputs, format);
 	int err;
 

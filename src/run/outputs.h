@@ -28,6 +28,9 @@ struct outputs {
 	struct sandbox *sandbox; /* whose host commits the files; NULL: done here */
 };
 
+/* True if a format keeps labels for other programs. Profiles need not have such labels otherwise. */
+bool outputs_keep_labels(const struct output_options *options);
+
 /* format: properties of the profile; options and the terminal decide the rest. 0 or -errno. */
 int outputs_open(struct outputs *outputs, const struct output_options *options,
 		 const struct format_options *format, bool are_many, struct error *error);
