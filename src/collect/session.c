@@ -1523,6 +1523,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 		.nr_paths_cut = file_table_nr_cut(session->files),
 		.nr_mappings_refused = file_table_nr_refused(session->files),
 		.nr_runtimes_refused = runtime_table_nr_refused(session->runtimes),
+		.nr_runtimes_unheld = runtime_table_nr_unheld(session->runtimes),
 		.nr_processes = process_table_nr(session->processes),
 		.nr_processes_refused = process_table_nr_refused(session->processes),
 		.nr_processes_silent = process_table_nr_silent(session->processes),

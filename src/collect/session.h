@@ -125,6 +125,7 @@ struct session_summary {
 	uint64_t nr_mappings_refused; /* of files beyond FILE_TABLE_MAX */
 	/* Frames of JIT-compiled code of processes beyond RUNTIME_TABLE_MAX. */
 	uint64_t nr_runtimes_refused;
+	uint64_t nr_runtimes_unheld; /* such processes beyond RUNTIME_TABLE_HOLDERS */
 	/* See process_table_nr_left_out(), process_table_nr_postponed(), struct drain_totals. */
 	uint64_t nr_mappings_left_out, nr_refreshes_postponed, nr_unsliced;
 	size_t nr_processes_refused; /* mappings not readable: permission denied */

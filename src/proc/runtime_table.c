@@ -120,7 +120,7 @@ struct runtime_table {
 	struct u64_map by_identity; /* a hash of pid, start time and exec id → struct item * */
 	uint32_t next_number, next_asked; /* numbers from next_asked on are still to be looked at */
 	size_t nr_holders;
-	uint64_t nr_refused;
+	uint64_t nr_refused, nr_unheld;
 };
 
 struct runtime_table *runtime_table_new(void)
@@ -193,6 +193,11 @@ uint64_t runtime_table_nr_refused(const struct runtime_table *table)
 	return table->nr_refused;
 }
 
+uint64_t runtime_table_nr_unheld(const struct runtime_table *table)
+{
+	return table->nr_unheld;
+}
+
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number)
 {
 	const struct item *item = find(table, number);
@@ -235,6 +240,13 @@ static bool holds_descriptors(const struct runtime_process *process)
 	return process->pidfd >= 0;
 }
 
+static void stop_holding(struct runtime_table *table, struct runtime_process *process)
+{
+	close_descriptors(process);
+	table->nr_holders--;
+	table->nr_unheld++;
+}
+
 /* If too many processes hold descriptors, the ones of exited processes are closed. */
 static void limit_holders(struct runtime_table *table, struct runtime_process *newest)
 {
@@ -244,15 +256,11 @@ static void limit_holders(struct runtime_table *table, struct runtime_process *n
 	while (table->nr_holders > RUNTIME_TABLE_HOLDERS && (item = next_item(table, &position))) {
 		struct runtime_process *process = &item->process;
 
-		if (process == newest || !holds_descriptors(process) || !is_gone(process->pidfd))
-			continue;
-		close_descriptors(process);
-		table->nr_holders--;
+		if (process != newest && holds_descriptors(process) && is_gone(process->pidfd))
+			stop_holding(table, process);
 	}
-	if (table->nr_holders > RUNTIME_TABLE_HOLDERS) {
-		close_descriptors(newest);
-		table->nr_holders--;
-	}
+	if (table->nr_holders > RUNTIME_TABLE_HOLDERS)
+		stop_holding(table, newest);
 }
 
 /* --- mapped files -------------------------------------------------------------------------- */

@@ -98,6 +98,8 @@ int runtime_table_move(struct runtime_table *table, struct runtime_table *from);
 
 size_t runtime_table_nr(const struct runtime_table *table);
 uint64_t runtime_table_nr_refused(const struct runtime_table *table); /* frames of further ones */
+uint64_t runtime_table_nr_unheld(
+	const struct runtime_table *table); /* processes without descriptors, for want of room */
 /* NULL if there is no process with this number any more; valid until the next sweep. */
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);
 

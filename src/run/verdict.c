@@ -707,6 +707,11 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 		    "more than %d processes with JIT-compiled code at a time: %" PRIu64
 		    " frames of further ones have no names",
 		    RUNTIME_TABLE_MAX, session->nr_runtimes_refused);
+	if (session->nr_runtimes_unheld)
+		say(verdict, "names",
+		    "more than %d processes with JIT-compiled code at a time: the files of %" PRIu64
+		    " further ones were not kept open, so their code may have no names",
+		    RUNTIME_TABLE_HOLDERS, session->nr_runtimes_unheld);
 	if (session->nr_paths_cut)
 		say(verdict, "names", "%zu paths are too long: only their ends are kept",
 		    session->nr_paths_cut);
@@ -1020,6 +1025,7 @@ static void add_stacks(struct sheet *sheet, const struct run_figures *run)
 		{"paths_cut", session->nr_paths_cut},
 		{"mappings_refused", session->nr_mappings_refused},
 		{"runtimes_refused", session->nr_runtimes_refused},
+		{"runtimes_unheld", session->nr_runtimes_unheld},
 		{"files_refused", session->nr_files_refused},
 		{"files_silent", session->nr_files_silent},
 		{"files_past_roots", session->nr_files_left_out},

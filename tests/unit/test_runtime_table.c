@@ -276,15 +276,19 @@ TEST(runtime_table_limits_descriptors)
 	CHECK(add(table, pid, 0, 0)->pidfd >= 0);
 	for (i = 1; i < RUNTIME_TABLE_HOLDERS; i++)
 		CHECK(add(table, getpid(), 0, i)->pidfd >= 0);
+	CHECK_EQ(runtime_table_nr_unheld(table), 0);
 	CHECK_EQ(add(table, getpid(), 0, i)->pidfd, -1);
+	CHECK_EQ(runtime_table_nr_unheld(table), 1);
 	CHECK_EQ(add(table, getpid(), 0, i)->root_fd, -1);
 	CHECK_STR(add(table, getpid(), 0, i)->comm, "unit_tests");
 	CHECK_EQ(nr_open_fds(), before + 2 * RUNTIME_TABLE_HOLDERS);
 	end_child(pid);
 	CHECK(add(table, getpid(), 0, i + 1)->pidfd >= 0);
 	CHECK_EQ(add(table, pid, 0, 0)->pidfd, -1);
+	CHECK_EQ(runtime_table_nr_unheld(table), 2);	 /* the one that has ended */
 	CHECK_EQ(add(table, pid, 0, 0)->inner_pid, pid); /* earlier results are kept */
 	CHECK_EQ(add(table, getpid(), 0, i + 2)->pidfd, -1);
+	CHECK_EQ(runtime_table_nr_unheld(table), 3);
 	CHECK_EQ(nr_open_fds(), before + 2 * RUNTIME_TABLE_HOLDERS);
 	end(table);
 	CHECK_EQ(nr_open_fds(), before);

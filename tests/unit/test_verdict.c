@@ -218,6 +218,27 @@ TEST(verdict_on_stacks_of_too_many_processes)
 }
 
 /* The row has its own topic, by which a report of the profile finds it. */
+/* No shortage is silent. */
+TEST(verdict_on_too_many_processes_with_run_time_code)
+{
+	static const struct stack_options with_names = {.no_symbols = false};
+	struct run_figures figures = make_figures();
+	char *text;
+
+	names.options = &with_names;
+	figures.session.nr_runtimes_refused = 7;
+	figures.session.nr_runtimes_unheld = 3;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, " 7 frames of further ones have no names\n") != NULL);
+	CHECK(strstr(text, " the files of 3 further ones were not kept open,") != NULL);
+	free(text);
+	make_and_write(&figures, MEDIA_JSON, &text);
+	CHECK(strstr(text, "\"runtimes_unheld\": 3,") != NULL);
+	free(text);
+	names.options = &options;
+	symbolizer_free(names.symbolizer);
+}
+
 TEST(verdict_on_the_budget)
 {
 	const struct probe_list list = {.nr_probes = 3};
