@@ -7,6 +7,7 @@
 #include "proc/process_table.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,12 @@
 
 /* Processes that are checked for having exited unnoticed, in each purge. */
 #define SWEEP_SLOTS 8192
+
+/*
+ * After so many processes were forgotten, free memory is given back to the kernel. What a burst of processes needed lies
+ * between entries that stay, and free() keeps it: 19 of 22 MB, after 20,000 processes had come and gone.
+ */
+#define TRIM_AFTER 1024
 
 struct process {
 	int32_t pid;
@@ -59,6 +66,7 @@ struct process_table {
 	uint64_t refresh_ns;	/* when REFRESHES_A_SECOND would have allowed for the latest one */
 	size_t swept;		/* position of the next process to check in by_pid */
 	size_t nr_new_mappings; /* added or copied since the last full count */
+	size_t nr_purged;	/* since memory was last given back */
 	uint64_t nr_forgotten;
 	size_t nr_refused, nr_silent;
 	uint64_t nr_left_out, nr_postponed;
@@ -611,7 +619,12 @@ void process_table_purge(struct process_table *table, uint64_t now_ns)
 			continue;
 		(void)u64_map_remove(&table->by_pid, slot->key);
 		process_free(process);
+		table->nr_purged++;
 		position--; /* removing may have moved another entry to this slot */
+	}
+	if (table->nr_purged >= TRIM_AFTER) {
+		(void)malloc_trim(0);
+		table->nr_purged = 0;
 	}
 }
 

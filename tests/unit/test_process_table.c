@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/isolated.h"
 #include "proc/process_table.h"
 #include "unit/look_here.h"
 
@@ -384,6 +385,46 @@ TEST(process_table_trusts_events_after_a_loss)
 	process_table_distrust(table, 15);
 	CHECK_EQ(process_table_ensure(table, PID_B, NULL, 40), 0);
 	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 40), 1);
+	close_tables(&tables);
+}
+
+static size_t resident_bytes(void)
+{
+	size_t pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	CHECK(file && fscanf(file, "%*u %zu", &pages) == 1);
+	(void)fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+#define BURST 20000
+
+/* Now and then something that stays is allocated between what the processes need. */
+TEST(process_table_gives_the_memory_of_a_burst_back)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	static void *others[BURST];
+	size_t before, most;
+	int32_t i;
+
+	if (ISOLATED_HAS_SHADOW)
+		SKIP("an allocator that gives memory back");
+	before = resident_bytes();
+	for (i = 0; i < BURST; i++) {
+		deliver_exec(table, 10, PID_A + i);
+		deliver_map(table, 11, PID_A + i, PAGE);
+		deliver_exit(table, 20, PID_A + i);
+		if (i % 64 == 0)
+			others[i] = malloc(32);
+	}
+	most = resident_bytes();
+	process_table_purge(table, 10 * NS_PER_SEC);
+	CHECK_EQ(process_table_nr(table), 0);
+	CHECK(resident_bytes() - before < (most - before) / 2);
+	for (i = 0; i < BURST; i++)
+		free(others[i]);
 	close_tables(&tables);
 }
 
