@@ -275,9 +275,10 @@ programs="first_code second_code third_code"
 if [ "$(cat /proc/sys/net/core/bpf_jit_enable 2>/dev/null)" = 0 ]; then
 	skip "BPF programs that are unloaded" "net.core.bpf_jit_enable"
 elif build kernel_code special/kernel_code.c gcc -O1 -D_GNU_SOURCE -w; then
-	# Linux reports unloaded code to a second profiler in a record of another length.
-	"$STOOK" profile -F 1 -o /dev/null 60 >/dev/null 2>&1 </dev/null &
-	second=$!
+	# Beside another profiler: the kernel's records of unloaded code are longer then than what it writes to them.
+	start "$STOOK" profile -q -f -a -F 1 -d 60
+	beside=$PID
+	wait_until 10 samples "$beside"
 	for interval in 0 0.7; do
 		[ $interval = 0 ] && intervals=() || intervals=(-i $interval)
 		rm -f "$T"/bpf*
@@ -292,8 +293,7 @@ elif build kernel_code special/kernel_code.c gcc -O1 -D_GNU_SOURCE -w; then
 		check "BPF programs that are unloaded (-i $interval): none is unknown" \
 			test "$(sum_matching 'bpf_test_run_\[k\];\[unknown\]' "$T/bpf")" -lt 5
 	done
-	kill -INT $second
-	wait $second
+	stop "$beside"
 fi
 
 # --- the server that hangs, again ------------------------------------------------------------------
