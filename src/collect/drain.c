@@ -1045,6 +1045,11 @@ static const uint64_t *find_sample(const struct drain *drain, uint64_t id)
 	return sample;
 }
 
+static bool has_wakers(const struct drain *drain)
+{
+	return drain->options.waits && drain->options.waits->has_wakers;
+}
+
 /* Returns the frames of who ended a wait, valid until the profile changes. waker: see struct wait_credit. */
 static struct waker_part find_waker(const struct drain *drain, uint64_t waker)
 {
@@ -1072,7 +1077,7 @@ static int add_stack_time(struct drain *drain, uint32_t number, uint64_t waker, 
 	struct waker_part part = {0};
 	int err;
 
-	if (drain->options.waits->has_wakers && state != WIRE_RUNNABLE && state != WIRE_RUNNING)
+	if (has_wakers(drain) && state != WIRE_RUNNABLE && state != WIRE_RUNNING)
 		part = find_waker(drain, waker);
 	err = add_time(drain, number, part, state, slice, waited_ns);
 	return err ? err
@@ -1164,10 +1169,12 @@ static int add_part_of_wait(void *context, const struct wait_credit *wait, uint6
 	const struct wait_place *place = context;
 	const uint64_t *sample = find_sample(place->drain, wait->id);
 	const uint64_t others = wait->one_of > 1 ? wait->one_of - 1 : 0;
-	int err = sample ? add_wait(place->drain, *sample, wait->waker, place->slice, waited_ns,
-				    queued_ns)
-			 : -EAGAIN;
+	int err;
 
+	if (!sample || (wait->waker && wait->waker != WAITS_NOT_WOKEN &&
+			!find_sample(place->drain, wait->waker)))
+		return -EAGAIN;
+	err = add_wait(place->drain, *sample, wait->waker, place->slice, waited_ns, queued_ns);
 	return err || !others ? err
 			      : add_share(place->drain, *sample, place->slice, others * waited_ns,
 					  others * queued_ns,
@@ -1234,6 +1241,60 @@ static int close_waits(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 	drain->kept = kept;
 	return 0;
 }
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
+/* True if a waker's record has not been read yet. Those of an epoch have all been by the end of the next one. */
+static bool awaits_waker(const struct drain *drain, const struct waiting_count *waiting,
+			 const uint32_t *epoch)
+{
+	return epoch && waiting->epoch == *epoch && waiting->key.waker &&
+	       !find_sample(drain, waiting->key.waker);
+}
+
+/*
+ * Adds the counts whose records are known and keeps the others. epoch: the one that ends; NULL: whoever is not known as
+ * a waker by now stays unknown.
+ */
+static int add_counts(struct drain *drain, const uint32_t *epoch)
+{
+	size_t kept = 0, i;
+	int err = 0;
+
+	for (i = 0; i < drain->nr_counts; i++) {
+		const struct waiting_count *waiting = &drain->counts[i];
+		const uint64_t *sample = u64_map_find(
+			&drain->ids[waiting->epoch % WIRE_EPOCH_SLOTS], waiting->key.id);
+
+		if (!sample || awaits_waker(drain, waiting, epoch)) {
+			drain->counts[kept++] = *waiting;
+			continue;
+		}
+		drain->totals.counted += waiting->count.count;
+		if (drain->options.waits) {
+			drain->totals.counted_ns +=
+				waiting->count.weight + waiting->count.queued_ns;
+			err |= add_wait(drain, *sample, waiting->key.waker,
+					slice_of(drain, *sample), waiting->count.weight,
+					waiting->count.queued_ns);
+			err |= add_share(drain, *sample, slice_of(drain, *sample),
+					 waiting->count.stands_for_ns,
+					 waiting->count.stands_for_queued_ns,
+					 waiting->count.variance);
+		}
+		if (*sample == HIDDEN)
+			drain->totals.hidden += waiting->count.count;
+		else if (!drain->options.waits)
+			err |= profile_add_value(drain->options.profile, (uint32_t)*sample,
+						 *sample >> VALUE_SHIFT,
+						 drain->options.by_weight ? waiting->count.weight
+									  : waiting->count.count);
+	}
+	drain->nr_counts = kept;
+	return err ? -ENOMEM : 0;
+}
+
+/* --- another profile -------------------------------------------------------------------------- */
 
 /* Copies a frame that has only a name: of kernel code that is gone, a state, a waker. */
 static int64_t copy_named(struct drain *drain, const struct profile *from,
@@ -1330,6 +1391,9 @@ int drain_change_profile(struct drain *drain, struct profile *profile)
 	struct u64_map kept = {0};
 	size_t slot;
 
+	/* Stacks of ended epochs are not taken along, so nothing waits for its waker any more. */
+	if (add_counts(drain, NULL) < 0)
+		return -ENOMEM;
 	drain->options.profile = profile;
 	u64_map_clear(&drain->module_of_file); /* looked up anew */
 	if (add_names(drain) < 0 || copy_kept(drain, from, &kept) < 0) {
@@ -1349,46 +1413,7 @@ int drain_change_profile(struct drain *drain, struct profile *profile)
 	return 0;
 }
 
-/* --- counts ----------------------------------------------------------------------------------- */
-
-/* Adds the counts whose samples are known and keeps the others. */
-static int add_counts(struct drain *drain)
-{
-	size_t kept = 0, i;
-	int err = 0;
-
-	for (i = 0; i < drain->nr_counts; i++) {
-		const struct waiting_count *waiting = &drain->counts[i];
-		const uint64_t *sample = u64_map_find(
-			&drain->ids[waiting->epoch % WIRE_EPOCH_SLOTS], waiting->key.id);
-
-		if (!sample) {
-			drain->counts[kept++] = *waiting;
-			continue;
-		}
-		drain->totals.counted += waiting->count.count;
-		if (drain->options.waits) {
-			drain->totals.counted_ns +=
-				waiting->count.weight + waiting->count.queued_ns;
-			err |= add_wait(drain, *sample, waiting->key.waker,
-					slice_of(drain, *sample), waiting->count.weight,
-					waiting->count.queued_ns);
-			err |= add_share(drain, *sample, slice_of(drain, *sample),
-					 waiting->count.stands_for_ns,
-					 waiting->count.stands_for_queued_ns,
-					 waiting->count.variance);
-		}
-		if (*sample == HIDDEN)
-			drain->totals.hidden += waiting->count.count;
-		else if (!drain->options.waits)
-			err |= profile_add_value(drain->options.profile, (uint32_t)*sample,
-						 *sample >> VALUE_SHIFT,
-						 drain->options.by_weight ? waiting->count.weight
-									  : waiting->count.count);
-	}
-	drain->nr_counts = kept;
-	return err ? -ENOMEM : 0;
-}
+/* --- the end of an epoch ---------------------------------------------------------------------- */
 
 int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 {
@@ -1396,7 +1421,7 @@ int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 	int err = replay(drain, &horizon);
 
 	if (!err)
-		err = add_counts(drain);
+		err = add_counts(drain, drain->expects_end ? NULL : &epoch);
 	if (!err && drain->options.waits)
 		err = close_waits(drain, epoch, until_ns);
 	if (!err && drain->options.waits)
@@ -1405,8 +1430,11 @@ int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 		err = kernel_code_name(&drain->kernel_code, drain->options.profile);
 	if (err)
 		return err;
-	/* A waiting count will find its record in this epoch's slot at the next close. */
-	if (!drain->nr_counts)
+	/*
+	 * A waiting count will find its record in this epoch's slot at the next close; and a wait of the next epoch its
+	 * waker, who may have been noted at the end of this one, before the thread left its CPU.
+	 */
+	if (!drain->nr_counts && !has_wakers(drain))
 		u64_map_clear(&drain->ids[epoch % WIRE_EPOCH_SLOTS]);
 	u64_map_clear(&drain->ids[(epoch + 1) % WIRE_EPOCH_SLOTS]);
 	return 0;

@@ -928,15 +928,17 @@ static struct part_source source_of(const struct session *session)
 				    session->processes};
 }
 
-/* Reads the rings and the sideband while epochs end. Ends of waits are read later, after the map of waits. */
+/*
+ * Reads the rings and the sideband while epochs end, which takes seconds if other load keeps the kernel's RCU thread
+ * from running. Rings are read once more after the map of waits, see collect/waits.c.
+ */
 static int read_meanwhile(struct session *session)
 {
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < session->nr_sources && !err; i++)
-		if (!session->sources[i].waits)
-			err = read_ring(session, &session->sources[i]);
+		err = read_ring(session, &session->sources[i]);
 	if (!err)
 		err = sideband_read(session->sideband, take_event, session);
 	note_drained(session);

@@ -66,10 +66,11 @@ static struct wait_credit *find(struct wait_credit *credits, size_t nr, uint64_t
 
 /*
  * Adds what is missing for the wait to have these times. A thread may have been woken just before a
- * reading that did not see it yet: then too much was added as waited, and less is added as queued.
+ * reading that did not see it yet: then too much was added as waited, and less is added as queued. is_due: no time is
+ * left out for a waker whose record has not arrived.
  */
 static int add_up_to(struct wait_credit *credit, uint64_t waited_ns, uint64_t queued_ns,
-		     waits_add_fn *add, void *context)
+		     bool is_due, waits_add_fn *add, void *context)
 {
 	const uint64_t had_ns = credit->waited_ns + credit->queued_ns;
 	const uint64_t total_ns = waited_ns + queued_ns;
@@ -83,6 +84,10 @@ static int add_up_to(struct wait_credit *credit, uint64_t waited_ns, uint64_t qu
 	if (waited_more > more)
 		waited_more = more;
 	err = add(context, credit, waited_more, more - waited_more);
+	if (err == -EAGAIN && is_due && credit->waker) {
+		credit->waker = 0;
+		err = add(context, credit, waited_more, more - waited_more);
+	}
 	if (err)
 		return err;
 	credit->waited_ns += waited_more;
@@ -96,17 +101,21 @@ static int add_so_far(struct waits *waits, struct wait_credit *credit, uint64_t 
 {
 	uint64_t total_ns = until_ns > credit->since_ns ? until_ns - credit->since_ns : 0;
 	uint64_t waited_ns = total_ns;
-	const uint64_t had_ns = credit->waited_ns + credit->queued_ns;
+	const uint64_t had_ns = credit->waited_ns + credit->queued_ns, waker = credit->waker;
 	int err;
 
 	if (!credit->id || total_ns < waits->min_ns || (waits->is_whole && !is_last) ||
 	    (waits->max_ns && (!is_last || total_ns > waits->max_ns)))
 		return 0;
+	/* The reading comes after until_ns, and so may the wake-up that it has seen. */
 	if (credit->woken_ns && credit->woken_ns < until_ns)
 		waited_ns = credit->woken_ns > credit->since_ns
 				    ? credit->woken_ns - credit->since_ns
 				    : 0;
-	err = add_up_to(credit, waited_ns, total_ns - waited_ns, add, context);
+	else
+		credit->waker = WAITS_NOT_WOKEN;
+	err = add_up_to(credit, waited_ns, total_ns - waited_ns, is_last, add, context);
+	credit->waker = waker;
 	waits->open_ns += credit->waited_ns + credit->queued_ns - had_ns;
 	return err == -EAGAIN ? 0 : err;
 }
@@ -179,7 +188,7 @@ static void swap_credits(struct waits *waits)
 }
 
 /* Adds the rest of a wait that has ended. */
-static int add_end(struct waits *waits, const struct wire_wait *end, waits_add_fn *add,
+static int add_end(struct waits *waits, const struct wire_wait *end, bool is_due, waits_add_fn *add,
 		   void *context)
 {
 	struct wait_credit *known =
@@ -191,7 +200,7 @@ static int add_end(struct waits *waits, const struct wire_wait *end, waits_add_f
 
 	credit->id = end->id;
 	credit->waker = end->waker;
-	err = add_up_to(credit, end->waited_ns, end->queued_ns, add, context);
+	err = add_up_to(credit, end->waited_ns, end->queued_ns, is_due, add, context);
 	if (err || !known)
 		return err;
 	waits->open_ns -= had_ns;
@@ -216,13 +225,14 @@ int waits_close_epoch(struct waits *waits, uint32_t epoch, uint64_t until_ns, bo
 					 context);
 	for (i = 0; i < waits->nr_ends && !err; i++) {
 		const struct wire_wait end = waits->ends[i];
+		/* The records of the epoch in which it ended are all there by the next time. */
+		const bool is_due = is_last || (int32_t)(end.epoch - epoch) < 0;
 
-		err = add_end(waits, &end, add, context);
+		err = add_end(waits, &end, is_due, add, context);
 		if (err != -EAGAIN)
 			continue;
 		err = 0;
-		/* The records of the epoch in which it ended are all there by the next time. */
-		if ((int32_t)(end.epoch - epoch) >= 0)
+		if (!is_due)
 			waits->ends[kept++] = end;
 		else
 			waits->unknown_ns += end.waited_ns + end.queued_ns;

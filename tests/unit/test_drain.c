@@ -529,16 +529,37 @@ static void check_wakers(const struct profile *profile, const char *expected)
 	CHECK_STR(text, expected);
 }
 
-static void give_stack(struct fixture *fixture, uint64_t id, uint32_t probe, uint64_t user,
-		       uint64_t kernel)
+static void give_stack_of(struct fixture *fixture, uint32_t epoch, uint64_t id, uint32_t probe,
+			  uint64_t user, uint64_t kernel)
 {
 	struct made_record made = made_record(20 + id, PID_A, id, user, user ? 0x1500 : 0, 0);
 
+	made.record.epoch = epoch;
 	made.record.probe = probe;
 	made.frames[made.record.nr_user] = kernel;
 	made.frames[made.record.nr_user + 1] = kernel + 0x100;
 	made.record.nr_kernel = 2;
 	CHECK_EQ(give_record(fixture, &made), 0);
+}
+
+static void give_stack(struct fixture *fixture, uint64_t id, uint32_t probe, uint64_t user,
+		       uint64_t kernel)
+{
+	give_stack_of(fixture, 0, id, probe, user, kernel);
+}
+
+static void open_waits(struct fixture *fixture, const struct drain_waits *waits)
+{
+	struct drain_options options = {.cgroup_root_fd = -1, .waits = waits};
+
+	fixture_open(fixture, 0, NULL);
+	options.files = fixture->files;
+	options.processes = fixture->processes;
+	options.profile = fixture->profile;
+	drain_free(fixture->drain);
+	fixture->drain = drain_new(&options);
+	CHECK(fixture->drain != NULL);
+	give_app(fixture);
 }
 
 /*
@@ -550,20 +571,13 @@ TEST(drain_adds_the_stacks_of_wakers)
 	static const struct drain_own_frames own[2] = {{.addresses = {0x9000}, .nr = 1},
 						       {.addresses = {0x5000}, .nr = 1}};
 	const struct drain_waits waits = {.states = ~0U, .has_wakers = true, .own = own};
-	struct drain_options options = {.cgroup_root_fd = -1, .waits = &waits};
 	struct profile *next = profile_new();
 	const struct wire_wait end = {
 		.task = 7, .since_ns = 35, .id = 1, .waker = 2, .waited_ns = 70000, .epoch = 1};
 	struct fixture fixture;
 
-	fixture_open(&fixture, 0, NULL);
-	options.files = fixture.files;
-	options.processes = fixture.processes;
-	options.profile = fixture.profile;
-	drain_free(fixture.drain);
-	fixture.drain = drain_new(&options);
-	CHECK(fixture.drain != NULL && next != NULL);
-	give_app(&fixture);
+	CHECK(next != NULL);
+	open_waits(&fixture, &waits);
 	give_stack(&fixture, 1, WIRE_SLEEPING, 0x1001, 0x9000);
 	give_stack(&fixture, 2, WIRE_WAKER, 0x1002, 0x5000);
 	give_stack(&fixture, 3, WIRE_WAKER | WIRE_INTERRUPT, 0, 0x6000);
@@ -577,7 +591,7 @@ TEST(drain_adds_the_stacks_of_wakers)
 	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){1, 3},
 				 &(struct wire_count){.weight = 200}),
 		 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){1, 99},
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){1, 0},
 				 &(struct wire_count){.weight = 400}),
 		 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){4, 0},
@@ -606,6 +620,72 @@ TEST(drain_adds_the_stacks_of_wakers)
 	check_wakers(next, "app 4ff 2 50ff -- 90ff 1 4ff [sleeping] 69995/6;");
 	profile_free(fixture.profile);
 	fixture.profile = next;
+	fixture_close(&fixture);
+}
+
+static void give_pair(struct fixture *fixture, uint32_t epoch, uint64_t id, uint64_t waker,
+		      uint64_t ns)
+{
+	CHECK_EQ(drain_add_count(fixture->drain, epoch, &(struct wire_count_key){id, waker},
+				 &(struct wire_count){.weight = ns}),
+		 0);
+}
+
+/*
+ * A waker's record comes later than the time that refers to it: in the next epoch, which had begun when the ring was
+ * read; behind a record that another CPU was still writing; or it came in the epoch before.
+ */
+TEST(drain_waits_for_the_records_of_wakers)
+{
+	const struct drain_waits waits = {.states = ~0U, .has_wakers = true};
+	const struct wire_wait end = {
+		.task = 7, .since_ns = 35, .id = 1, .waker = 3, .waited_ns = 10, .epoch = 1};
+	struct profile *next = profile_new();
+	struct fixture fixture;
+
+	CHECK(next != NULL);
+	open_waits(&fixture, &waits);
+	give_stack(&fixture, 1, WIRE_SLEEPING, 0x1001, 0x9000);
+	give_stack(&fixture, 2, WIRE_WAKER, 0x1002, 0x5000);
+	give_stack_of(&fixture, 1, 3, WIRE_WAKER, 0x1003, 0x6000);
+	CHECK_EQ(drain_add_wait(fixture.drain, &end), 0);
+	give_pair(&fixture, 0, 1, 4, 100);
+	CHECK_EQ(close_epoch_here(&fixture, 0, 40), 0);
+	check_wakers(fixture.profile, "");
+	CHECK_EQ(drain_waiting(fixture.drain), 1);
+	give_stack(&fixture, 4, WIRE_WAKER, 0x1004, 0x7000);
+	give_stack_of(&fixture, 1, 1, WIRE_SLEEPING, 0x1001, 0x9000);
+	give_pair(&fixture, 1, 1, 2, 1000);
+	CHECK_EQ(close_epoch_here(&fixture, 1, 50), 0);
+	check_wakers(fixture.profile, "app 4ff 4 70ff 7000 -- 9000 90ff 1 4ff [sleeping] 100/8;"
+				      "app 4ff 2 50ff 5000 -- 9000 90ff 1 4ff [sleeping] 1000/8;"
+				      "app 4ff 3 60ff 6000 -- 9000 90ff 1 4ff [sleeping] 10/8;");
+	CHECK_EQ(drain_waiting(fixture.drain), 0);
+	CHECK_EQ(drain_waits(fixture.drain)->unknown_ns, 0);
+	/* Another profile has none of the stacks. */
+	give_stack_of(&fixture, 2, 1, WIRE_SLEEPING, 0x1001, 0x9000);
+	give_pair(&fixture, 2, 1, 5, 10000);
+	CHECK_EQ(close_epoch_here(&fixture, 2, 60), 0);
+	CHECK_EQ(drain_waiting(fixture.drain), 1);
+	CHECK_EQ(profile_total(fixture.profile), 1110);
+	CHECK_EQ(drain_change_profile(fixture.drain, next), 0);
+	CHECK_EQ(drain_waiting(fixture.drain), 0);
+	CHECK_EQ(profile_total(fixture.profile), 11110);
+	profile_free(fixture.profile);
+	fixture.profile = next;
+	/* One that is not known in the epoch after stays unknown, and so does one at the end of the run. */
+	give_stack_of(&fixture, 3, 1, WIRE_SLEEPING, 0x1001, 0x9000);
+	give_pair(&fixture, 3, 1, 6, 1);
+	CHECK_EQ(close_epoch_here(&fixture, 3, 70), 0);
+	check_wakers(next, "");
+	CHECK_EQ(close_epoch_here(&fixture, 4, 80), 0);
+	check_wakers(next, "[unknown waker] -- 9000 90ff 1 4ff [sleeping] 1/4;");
+	give_stack_of(&fixture, 5, 1, WIRE_SLEEPING, 0x1001, 0x9000);
+	give_pair(&fixture, 5, 1, 6, 4);
+	drain_expect_end(fixture.drain);
+	CHECK_EQ(close_epoch_here(&fixture, 5, 90), 0);
+	check_wakers(next, "[unknown waker] -- 9000 90ff 1 4ff [sleeping] 5/4;");
+	CHECK_EQ(drain_totals(fixture.drain)->counted_ns, 11105);
 	fixture_close(&fixture);
 }
 
