@@ -11,7 +11,9 @@
 # The scheduler counts most of a switch as CPU time of the thread that it switches to, and it is off CPU until the
 # switch is reported: 1.8 us on average for a thread that wakes an idle CPU of a virtual machine, where it rearms timers.
 # In the first and last part of a switch interrupts are off, and a sample due there is taken of what runs next: up to 8
-# us for each of these waits.
+# us for each of these waits. The other way round, the CPU time of the thread that leaves ends before the search for the one
+# that comes next, and its wait begins after it: 0 to 66 ns on average for threads that hand over 10,000 to 40,000 times a
+# second, the most beside busy CPUs.
 #
 # The sums must hold to the nanosecond, in the kernel's counters and between these and the output.
 #
@@ -45,13 +47,27 @@ nanoseconds_hold() {
 		}'
 }
 
+# named_profile ARG…: as profile. If a busy machine kept the profiler from reading a file or the mappings of a process in
+# time, which it says, the run is repeated: paths without names can't be judged.
+named_profile() {
+	local try
+	for try in 1 2 3; do
+		profile "$@"
+		[ "$(stat_of files_silent)" -gt 0 ] || [ "$(stat_of processes_silent)" -gt 0 ] || return 0
+		note "run $try: files or mappings were not read in time"
+	done
+}
+
 total() { awk '{ n += $NF } END { printf "%.0f", n }' "$@"; }
 
 # judge MEASURED FOLDED: prints a table on stderr, and what disagrees on stdout. Threads are told apart by tid,
 # since they wait before they have a name.
 #
 # By frame pointers, code of libc that uses that register for something else hides in_futex. So for w-futex, as
-# for the threads that spin, all of the thread's time counts, and by unwind tables most of it must be in the path.
+# for the threads that spin, all of the thread's time off its CPU counts, and by unwind tables most of it must be in the
+# path.
+#
+# What ends before the mappings of a new process are known has frames [unknown]; it may be in any path.
 judge() {
 	awk -v by_tables="$3" -v stolen="$(stat_of waits_stolen_ns)" '
 	function far(seen, wanted, slack) { return seen - wanted > slack || wanted - seen > slack }
@@ -67,6 +83,7 @@ judge() {
 		tid = substr($0, 1, index($0, ";") - 1)
 		sub(/.*\//, "", tid)
 		all[tid] += ns
+		if (index($0, ";[unknown]")) unknown[tid] += ns
 		if (index($0, ";" path[tid] ";")) in_path[tid] += ns
 		if (index($0, "[sleeping];") && index($0, ";" path[tid] ";")) sleeping[tid] += ns
 		if (index($0, "[runnable];")) runnable[tid] += ns
@@ -77,17 +94,19 @@ judge() {
 			got = in_path[tid]
 			want = off[tid]
 			if (name[tid] ~ /spin/) { got = runnable[tid]; want = wall[tid] - run[tid] }
-			if (name[tid] ~ /futex/) got = all[tid]
+			if (name[tid] ~ /futex/) { got = all[tid]; want = wall[tid] - run[tid] }
+			if (name[tid] !~ /futex|spin/ && unknown[tid] < want / 20) got += unknown[tid]
 			printf "%-9s %-9s %13.3f ms, measured %13.3f ms, %7.3f us a call;  run + off / wall %.5f\n",
 				name[tid], path[tid], got / 1e6, want / 1e6, (got - want) / 1e3 / calls[tid],
 				(all[tid] + run[tid]) / wall[tid] > "/dev/stderr"
 			if (far(got, want, most(want / 100, 50e3 * calls[tid])))
 				printf "%s: %.3f ms, measured %.3f; ", name[tid], got / 1e6, want / 1e6
 			sum = all[tid] + run[tid]
-			if (sum + stolen < 0.995 * wall[tid] || sum > 1.005 * most_wall[tid] + 3e3 * calls[tid])
+			if (sum + stolen + 100 * calls[tid] < 0.995 * wall[tid] ||
+			    sum > 1.005 * most_wall[tid] + 3e3 * calls[tid])
 				printf "%s: run and off CPU %.3f ms of %.3f to %.3f, %.3f stolen; ", name[tid],
 					sum / 1e6, wall[tid] / 1e6, most_wall[tid] / 1e6, stolen / 1e6
-			if (asked[tid] && (sleeping[tid] < 0.99 * asked[tid] || sleeping[tid] > 1.01 * got))
+			if (asked[tid] && (sleeping[tid] + unknown[tid] < 0.99 * asked[tid] || sleeping[tid] > 1.01 * got))
 				printf "%s: asleep %.3f ms, asked for %.3f; ", name[tid], sleeping[tid] / 1e6,
 					asked[tid] / 1e6
 			if (by_tables && name[tid] ~ /futex/ && in_path[tid] < 0.8 * all[tid])
@@ -170,7 +189,7 @@ judge_split() {
 
 for unwind in cfi fp 'cfi --budget 1%'; do
 	# shellcheck disable=SC2086
-	profile --off-cpu --unwind $unwind --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+	named_profile --off-cpu --unwind $unwind --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
 	check "$unwind: runs" test "$STATUS" -eq 0 -a -s "$T/waits.folded"
 	[ "$STATUS" -eq 0 ] || continue
 	check_equal "$unwind: waits agree with the clocks" \
@@ -180,21 +199,25 @@ for unwind in cfi fp 'cfi --budget 1%'; do
 done
 
 # Epochs of 0.2 s: most waits of the sleeping threads begin in another epoch than they end.
-profile --off-cpu --timeline 0.2 --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+named_profile --off-cpu --timeline 0.2 --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
 check_equal "short epochs: waits agree with the clocks" "$(judge "$T/out" "$T/waits.folded" 1)" ""
 check_equal "short epochs: every nanosecond is accounted for" \
 	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
-check "short epochs: waits crossed their ends" test "$(stat_of waits_sent)" -gt 20
+# Eight or nine waits cross each end. There are fewer ends on a busy machine, where RCU needs seconds for each.
+check "short epochs: waits crossed their ends" \
+	test "$(stat_of epochs)" -gt 1 -a "$(stat_of waits_sent)" -ge "$((4 * ($(stat_of epochs) - 1)))"
 
 # Each interval is a profile of its own: sleepers are in all of them, with the same stack.
 start sleep 100
 SLEEPER=$PID
 wait_until 5 grep -q '^sleep' "/proc/$SLEEPER/comm"
+rm -f "$T"/interval.*
 profile --off-cpu -a -i 0.4 -o "$T/interval.folded" 2
-check "intervals: runs" test "$STATUS" -eq 0 -a -s "$T/interval.4.folded"
+INTERVALS=$(find "$T" -name 'interval.*.folded' | wc -l) # a busy machine may join some
+check "intervals: runs" test "$STATUS" -eq 0 -a "$INTERVALS" -ge 2
 check_equal "intervals: every nanosecond is accounted for" \
 	"$(nanoseconds_hold "$(cat "$T"/interval.*.folded | total)")" ""
-asleep=$(for i in 2 3 4; do
+asleep=$(for ((i = 2; i < INTERVALS; i++)); do
 	ns=$(grep '^sleep;\[sleeping\];\[since before the run\];.*nanosleep' "$T/interval.$i.folded" | total)
 	[ "$ns" -gt 350000000 ] || echo "$i: $ns"
 done)
@@ -223,7 +246,8 @@ check_equal "--state: only these" "$(grep -vcE '^[^;]*;\[(blocked|stopped)\]' "$
 check "--state: there are some" grep -q '^w-disk;\[blocked\].*in_write' "$T/waits.folded"
 
 # Wakers: each thread's is known. Nothing else changes, and time in a queue has none. A wake-up that the kernel does not
-# report, on some virtual machines, has no waker either.
+# report, on some virtual machines, has no waker either. Stacks that are
+# walked before the unwind tables are there, by frame pointers, lack the caller of the system call's wrapper.
 judge_wakers() {
 	awk '
 	function most_of(name, wanted) {
@@ -241,9 +265,9 @@ judge_wakers() {
 	/;\[irq\]$/ && /;--;.*;(main|start_thread|_start);/ { printf "an interrupt with a user stack: %s; ", $0 }
 	/;\[runnable\];/ || index($0, "[not woken yet]") { next }
 	{ slept[name] += ns[FNR] }
-	/^w-ping;.*;in_read;.*;--;.*;write;run_ping;run;.*;w-pong$/ { woken[name] += ns[FNR] }
-	/^w-pong;.*;in_read;.*;--;.*;write;run_ping;run;.*;w-ping$/ { woken[name] += ns[FNR] }
-	/^w-futex;.*;--;.*futex_wake.*;pthread_cond_broadcast;main;.*;waits$/ { woken[name] += ns[FNR] }
+	/^w-ping;.*;in_read;.*;--;.*;write;(run_ping;)?run;.*;w-pong$/ { woken[name] += ns[FNR] }
+	/^w-pong;.*;in_read;.*;--;.*;write;(run_ping;)?run;.*;w-ping$/ { woken[name] += ns[FNR] }
+	/^w-futex;.*;--;.*futex_wake.*;pthread_cond_broadcast;(main;)?.*;waits$/ { woken[name] += ns[FNR] }
 	/^w-sleep;.*;in_sleep;.*;--;.*hrtimer.*;\[irq\]$/ { woken[name] += ns[FNR] }
 	/^w-stop;\[stopped\];.*;--;.*;kill;(stop_once;)?main;.*;waits$/ { woken[name] += ns[FNR] }
 	END {
@@ -255,7 +279,7 @@ judge_wakers() {
 		if (!slept["w-ping"] || !slept["w-sleep"] || !slept["w-stop"]) printf "no waits; "
 	}' "$1"
 }
-profile --off-cpu --wakers -o "$T/waits.folded" -o "$T/waits.pb.gz" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+named_profile --off-cpu --wakers -o "$T/waits.folded" -o "$T/waits.pb.gz" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
 check "--wakers: runs" test "$STATUS" -eq 0 -a -s "$T/waits.folded"
 check_equal "--wakers: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
 check_equal "--wakers: who wakes whom" "$(judge_wakers "$T/waits.folded")" ""
@@ -271,7 +295,7 @@ check_equal "--categories waits: what most of the time of a thread that waits is
 	}
 	END { print category["w-ping"], category["w-futex"], category["w-sleep"], category["w-disk"], category["w-stop"] }
 	' "$T/shares")" "pipes work timers disk stopped"
-profile --off-cpu --wakers --timeline 0.2 --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
+named_profile --off-cpu --wakers --timeline 0.2 --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
 check_equal "--wakers, short epochs: waits agree with the clocks" "$(judge "$T/out" "$T/waits.folded" 1)" ""
 check_equal "--wakers, short epochs: every nanosecond is accounted for" \
 	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
@@ -319,13 +343,18 @@ check_equal "--wall --state: every nanosecond is accounted for" \
 	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
 
 # Under a budget, beside a run of every switch.
-start "$STOOK" profile --off-cpu -a --comm '^mix-' --by comm,tid -o "$T/exact.folded" 60
-EXACT=$PID
-wait_until 5 samples "$EXACT"
-sleep 0.5
-profile --off-cpu --budget 1% -a --comm '^mix-' --by comm,tid -o "$T/budget.folded" -- "$PROGRAMS/wait_mix" "$SECONDS_EACH"
-kill -INT "$EXACT"
-wait "$EXACT"
+for try in 1 2 3; do
+	start "$STOOK" profile --off-cpu -a --comm '^mix-' --by comm,tid --stats "$T/exact" -o "$T/exact.folded" 60
+	EXACT=$PID
+	wait_until 5 samples "$EXACT"
+	sleep 0.5
+	named_profile --off-cpu --budget 1% -a --comm '^mix-' --by comm,tid -o "$T/budget.folded" \
+		-- "$PROGRAMS/wait_mix" "$SECONDS_EACH"
+	kill -INT "$EXACT"
+	wait "$EXACT"
+	[ "$(stat_of files_silent "$T/exact")" -gt 0 ] || break
+	note "run $try: files were not read in time"
+done
 check "--budget: runs" test "$STATUS" -eq 0 -a -s "$T/budget.folded" -a -s "$T/exact.folded"
 check_equal "--budget: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/budget.folded")")" ""
 check "--budget: most waits are not walked" test "$(stat_of thinned)" -gt $(($(stat_of walks) * 5))
