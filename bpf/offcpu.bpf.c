@@ -273,10 +273,14 @@ static __noinline void finish(const struct moment *now, __u64 task,
 	if (count) {
 		ATOMIC_ADD(count->weight, wait.waited_ns);
 		ATOMIC_ADD(count->queued_ns, wait.queued_ns);
+		ATOMIC_ADD(count->nr_waited, wait.waited_ns > 0);
+		ATOMIC_ADD(count->nr_queued, wait.queued_ns > 0);
 		ATOMIC_ADD(counters->counted_ns, elapsed);
 		if (has_budget && waiting->one_of > 1) {
 			ATOMIC_ADD(count->stands_for_ns, others * wait.waited_ns);
 			ATOMIC_ADD(count->stands_for_queued_ns, others * wait.queued_ns);
+			ATOMIC_ADD(count->stands_for_waited, wait.waited_ns ? others : 0);
+			ATOMIC_ADD(count->stands_for_queued, wait.queued_ns ? others : 0);
 			ATOMIC_ADD(count->variance, wire_variance(elapsed, waiting->one_of));
 		}
 	} else if (wait.id && !record_send_wait(&wait)) {

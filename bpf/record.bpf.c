@@ -146,12 +146,15 @@ __hidden void record_identify(struct scratch *scratch, __u64 time_ns, __u32 epoc
 	identify(&scratch->record, task, is_current);
 }
 
+/* Not on the stack, which the walk needs. */
+static const struct wire_count no_count;
+
 __hidden struct wire_count *record_count(__u32 epoch_nr, const struct wire_count_key *key)
 {
 	__u32 slot = epoch_nr % WIRE_EPOCH_SLOTS;
 	void *counts = bpf_map_lookup_elem(&counts_by_slot, &slot);
 	struct wire_count_key wanted = *key;
-	struct wire_count none = {}, *count;
+	struct wire_count *count;
 
 	if (!counts)
 		return NULL;
@@ -159,7 +162,7 @@ __hidden struct wire_count *record_count(__u32 epoch_nr, const struct wire_count
 	if (count || !wanted.waker)
 		return count;
 	/* The records of both ids have been sent already. */
-	bpf_map_update_elem(counts, &wanted, &none, BPF_NOEXIST);
+	bpf_map_update_elem(counts, &wanted, &no_count, BPF_NOEXIST);
 	return bpf_map_lookup_elem(counts, &wanted);
 }
 
@@ -226,7 +229,6 @@ static bool send(struct scratch *scratch, struct wire_counters *counters, void *
 	struct wire_count_key key = {.id = record->id};
 	__u64 bytes = wire_record_bytes(record);
 	bool is_raw = record->user_end == WALK_RAW;
-	struct wire_count none = {};
 	int lost;
 
 	if (bytes > sizeof(*record) + sizeof(scratch->frames))
@@ -243,7 +245,7 @@ static bool send(struct scratch *scratch, struct wire_counters *counters, void *
 	}
 	ATOMIC_ADD(counters->recorded, 1);
 	if (counts && !is_raw)
-		bpf_map_update_elem(counts, &key, &none, BPF_NOEXIST);
+		bpf_map_update_elem(counts, &key, &no_count, BPF_NOEXIST);
 	return true;
 }
 

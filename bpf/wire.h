@@ -162,9 +162,11 @@ struct wire_count {
 	__u64 count;
 	__u64 weight;
 	__u64 queued_ns; /* from the wake-up until the thread ran; not part of the weight */
-	/* Only under a budget: estimates of the time of waits that were not walked. Not part of it. */
+	__u64 nr_waited, nr_queued; /* waits with some of each */
+	/* Only under a budget: estimates of the same of waits that were not walked. Not part of it. */
 	__u64 stands_for_ns, stands_for_queued_ns;
-	__u64 variance; /* of these; see wire_variance() */
+	__u64 stands_for_waited, stands_for_queued;
+	__u64 variance; /* of the times; see wire_variance() */
 };
 
 /* --- off-CPU ---------------------------------------------------------------------------------- */

@@ -41,8 +41,9 @@
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-#define KEYS_WANTED \
-	"a list of function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, category"
+#define KEYS_WANTED                                                                           \
+	"a list of function, module, comm, pid, tid, cpu, cgroup, probe, state, line, kind, " \
+	"category"
 #define PATHS_WANTED                                                                         \
 	"graph, fractal, flat, folded or none, a percentage, a maximum number of branches, " \
 	"caller or callee"
@@ -69,6 +70,7 @@ static const struct key {
 	{"cpu", GROUP_CPU, LABEL_CPU},
 	{"cgroup", GROUP_CGROUP, LABEL_CGROUP},
 	{"probe", GROUP_PROBE, LABEL_PROBE},
+	{"state", GROUP_STATE, 0},
 };
 
 /* perf's names of columns that the table always has. */
@@ -287,7 +289,8 @@ static const struct option_row rows[] = {
 	{0, "no-children", NULL, take_no_children, "sort by self (default)"},
 	{'s', "sort", "KEY,…", take_groups, "same as --group-by"},
 	{0, "group-by", "KEY,…", take_groups,
-	 "a row per function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, category"},
+	 "a row per function, module, comm, pid, tid, cpu, cgroup, probe, state, line, kind, "
+	 "category"},
 	{'n', "top", "N", take_top, "print at most N rows (default 20)"},
 	{0, "percent-limit", "PERCENT", take_limit, "omit rows below this share"},
 	OPTION_TEXT(0, "categories", "FILE", struct report_command_options, request.categories,

@@ -1007,23 +1007,32 @@ static enum wire_state state_of(const struct drain *drain, const struct sample *
 	return WIRE_RUNNABLE;
 }
 
-/* Adds time in a state to a sample's stack, below a waker's. 0 or -ENOMEM. */
-static int add_time(struct drain *drain, uint32_t number, struct waker_part waker,
-		    enum wire_state state, uint32_t slice, uint64_t ns)
+/* Time in a state, and how many times a thread came into it. */
+struct stays {
+	enum wire_state state;
+	uint64_t ns, nr;
+};
+
+/* Adds time to a sample's stack, below a waker's. 0 or -ENOMEM. */
+static int add_stays(struct drain *drain, uint32_t number, struct waker_part waker, uint32_t slice,
+		     struct stays stays)
 {
+	struct profile *profile = drain->options.profile;
+	const struct drain_waits *waits = drain->options.waits;
 	int64_t sample;
 
-	if (!ns)
+	if (!stays.ns)
 		return 0;
-	if (!(drain->options.waits->states & 1U << state)) {
-		drain->totals.hidden_ns += ns;
+	if (!(waits->states & 1U << stays.state)) {
+		drain->totals.hidden_ns += stays.ns;
 		return 0;
 	}
-	sample = sample_like(drain, number, waker, drain->numbers.state_frames[state], slice);
-	if (sample < 0)
+	sample = sample_like(drain, number, waker, drain->numbers.state_frames[stays.state], slice);
+	if (sample < 0 || (waits->nr_value && profile_add_value(profile, (uint32_t)sample,
+								waits->nr_value, stays.nr) < 0))
 		return -ENOMEM;
-	profile_add_count(drain->options.profile, (uint32_t)sample, ns);
-	drain->totals.shown_ns += ns;
+	profile_add_count(profile, (uint32_t)sample, stays.ns);
+	drain->totals.shown_ns += stays.ns;
 	return 0;
 }
 
@@ -1070,7 +1079,7 @@ static struct waker_part find_waker(const struct drain *drain, uint64_t waker)
  * ends the time in a queue. waker: see struct wait_credit.
  */
 static int add_stack_time(struct drain *drain, uint32_t number, uint64_t waker, uint32_t slice,
-			  uint64_t waited_ns, uint64_t queued_ns)
+			  const struct wait_amount *amount)
 {
 	const enum wire_state state =
 		state_of(drain, profile_sample(drain->options.profile, number));
@@ -1079,10 +1088,11 @@ static int add_stack_time(struct drain *drain, uint32_t number, uint64_t waker, 
 
 	if (has_wakers(drain) && state != WIRE_RUNNABLE && state != WIRE_RUNNING)
 		part = find_waker(drain, waker);
-	err = add_time(drain, number, part, state, slice, waited_ns);
+	err = add_stays(drain, number, part, slice,
+			(struct stays){state, amount->waited_ns, amount->nr_waited});
 	return err ? err
-		   : add_time(drain, number, (struct waker_part){0}, WIRE_RUNNABLE, slice,
-			      queued_ns);
+		   : add_stays(drain, number, (struct waker_part){0}, slice,
+			       (struct stays){WIRE_RUNNABLE, amount->queued_ns, amount->nr_queued});
 }
 
 /* Returns the sample with the time of the waits of the same thread and state that were not walked, or -ENOMEM. */
@@ -1120,42 +1130,40 @@ static int64_t group_of(struct drain *drain, uint64_t sample, uint32_t slice)
  * of the epoch.
  */
 static int add_wait(struct drain *drain, uint64_t sample, uint64_t waker, uint32_t slice,
-		    uint64_t waited_ns, uint64_t queued_ns)
+		    const struct wait_amount *amount)
 {
 	const uint32_t number = (uint32_t)sample;
 	int64_t group;
 
 	if (sample == HIDDEN) {
-		drain->totals.hidden_ns += waited_ns + queued_ns;
+		drain->totals.hidden_ns += amount->waited_ns + amount->queued_ns;
 		return 0;
 	}
 	if (is_unwalked(drain, number)) {
 		group = group_of(drain, sample, slice);
-		return group < 0 ? -ENOMEM
-				 : split_add_time(&drain->split, (uint64_t)group, waited_ns,
-						  queued_ns);
+		return group < 0 ? -ENOMEM : split_add_time(&drain->split, (uint64_t)group, amount);
 	}
 	if (sample & PLACE_MASK) {
 		group = group_of(drain, sample, 0);
 		if (group < 0 || u64_map_set(&drain->places, (uint64_t)group, number) < 0)
 			return -ENOMEM;
 	}
-	return add_stack_time(drain, number, waker, slice, waited_ns, queued_ns);
+	return add_stack_time(drain, number, waker, slice, amount);
 }
 
-/* Adds the time of other waits for which the ones with a stack stand. */
-static int add_share(struct drain *drain, uint64_t sample, uint32_t slice, uint64_t waited_ns,
-		     uint64_t queued_ns, uint64_t variance)
+/* Adds what the waits with a stack stand for: others. */
+static int add_share(struct drain *drain, uint64_t sample, uint32_t slice,
+		     const struct wait_amount *others, uint64_t variance)
 {
 	int64_t group;
 
-	if (sample == HIDDEN || !(waited_ns + queued_ns))
+	if (sample == HIDDEN || !(others->waited_ns + others->queued_ns))
 		return 0;
 	group = group_of(drain, sample, slice);
 	return group < 0 ? -ENOMEM
 			 : split_add_share(&drain->split,
 					   &(struct split_share){(uint64_t)group, (uint32_t)sample,
-								 waited_ns, queued_ns, variance});
+								 *others, variance});
 }
 
 struct wait_place {
@@ -1163,8 +1171,8 @@ struct wait_place {
 	uint32_t slice;
 };
 
-static int add_part_of_wait(void *context, const struct wait_credit *wait, uint64_t waited_ns,
-			    uint64_t queued_ns)
+static int add_part_of_wait(void *context, const struct wait_credit *wait,
+			    const struct wait_amount *more)
 {
 	const struct wait_place *place = context;
 	const uint64_t *sample = find_sample(place->drain, wait->id);
@@ -1174,16 +1182,19 @@ static int add_part_of_wait(void *context, const struct wait_credit *wait, uint6
 	if (!sample || (wait->waker && wait->waker != WAITS_NOT_WOKEN &&
 			!find_sample(place->drain, wait->waker)))
 		return -EAGAIN;
-	err = add_wait(place->drain, *sample, wait->waker, place->slice, waited_ns, queued_ns);
-	return err || !others ? err
-			      : add_share(place->drain, *sample, place->slice, others * waited_ns,
-					  others * queued_ns,
-					  wire_variance(waited_ns + queued_ns, wait->one_of));
+	err = add_wait(place->drain, *sample, wait->waker, place->slice, more);
+	return err || !others
+		       ? err
+		       : add_share(place->drain, *sample, place->slice,
+				   &(struct wait_amount){
+					   others * more->waited_ns, others * more->queued_ns,
+					   others * more->nr_waited, others * more->nr_queued},
+				   wire_variance(more->waited_ns + more->queued_ns, wait->one_of));
 }
 
 /* If no wait of a known place was walked in this epoch, it has the stack of one before. */
-static int add_divided(void *context, uint64_t group, uint32_t sample, uint64_t waited_ns,
-		       uint64_t queued_ns)
+static int add_divided(void *context, uint64_t group, uint32_t sample,
+		       const struct wait_amount *amount)
 {
 	struct drain *drain = context;
 	const uint32_t unwalked = (uint32_t)group;
@@ -1198,9 +1209,9 @@ static int add_divided(void *context, uint64_t group, uint32_t sample, uint64_t 
 			return -ENOMEM;
 		sample = known ? (uint32_t)*known : unwalked;
 		if (!known)
-			drain->totals.undivided_ns += waited_ns + queued_ns;
+			drain->totals.undivided_ns += amount->waited_ns + amount->queued_ns;
 	}
-	return add_stack_time(drain, sample, 0, slice, waited_ns, queued_ns);
+	return add_stack_time(drain, sample, 0, slice, amount);
 }
 
 /* Adds the waits that cross the end of the epoch, and keeps the stacks on which a thread waits. */
@@ -1252,6 +1263,21 @@ static bool awaits_waker(const struct drain *drain, const struct waiting_count *
 	       !find_sample(drain, waiting->key.waker);
 }
 
+static int add_counted_waits(struct drain *drain, const struct waiting_count *waiting,
+			     uint64_t sample)
+{
+	const struct wire_count *count = &waiting->count;
+	const uint32_t slice = slice_of(drain, sample);
+	const struct wait_amount amount = {count->weight, count->queued_ns, count->nr_waited,
+					   count->nr_queued};
+	const struct wait_amount others = {count->stands_for_ns, count->stands_for_queued_ns,
+					   count->stands_for_waited, count->stands_for_queued};
+	int err = add_wait(drain, sample, waiting->key.waker, slice, &amount);
+
+	drain->totals.counted_ns += count->weight + count->queued_ns;
+	return err ? err : add_share(drain, sample, slice, &others, count->variance);
+}
+
 /*
  * Adds the counts whose records are known and keeps the others. epoch: the one that ends; NULL: whoever is not known as
  * a waker by now stays unknown.
@@ -1271,17 +1297,8 @@ static int add_counts(struct drain *drain, const uint32_t *epoch)
 			continue;
 		}
 		drain->totals.counted += waiting->count.count;
-		if (drain->options.waits) {
-			drain->totals.counted_ns +=
-				waiting->count.weight + waiting->count.queued_ns;
-			err |= add_wait(drain, *sample, waiting->key.waker,
-					slice_of(drain, *sample), waiting->count.weight,
-					waiting->count.queued_ns);
-			err |= add_share(drain, *sample, slice_of(drain, *sample),
-					 waiting->count.stands_for_ns,
-					 waiting->count.stands_for_queued_ns,
-					 waiting->count.variance);
-		}
+		if (drain->options.waits)
+			err |= add_counted_waits(drain, waiting, *sample);
 		if (*sample == HIDDEN)
 			drain->totals.hidden += waiting->count.count;
 		else if (!drain->options.waits)

@@ -385,14 +385,23 @@ static int make_drain(struct session *session, struct error *error)
 	};
 	const struct session_probes *probes = session->options.probes;
 	const struct sampler_waits *waits = session->options.waits;
+	struct value_type type;
 
 	if (waits) {
+		/* The next profiles get it from this one. */
+		const int value =
+			profile_make_value_type(session->profile, "waits", "count", &type) < 0
+				? -ENOMEM
+				: profile_add_value_type(session->profile, &type);
 
+		if (value < 0)
+			return error_no_memory(error, "");
 		session->waits = (struct drain_waits){
 			.min_ns = waits->min_ns,
 			.max_ns = waits->max_ns,
 			.states = waits->states,
 			.sample_ns = sample_ns(session),
+			.nr_value = (size_t)value,
 			.has_wakers = waits->has_wakers,
 			.is_whole = waits->is_whole,
 			.own = session->own_frames,

@@ -18,18 +18,25 @@ void split_clear(struct split *split)
 	*split = (struct split){0};
 }
 
-int split_add_time(struct split *split, uint64_t group, uint64_t waited_ns, uint64_t queued_ns)
+static void increase(struct wait_amount *sum, const struct wait_amount *more)
+{
+	sum->waited_ns += more->waited_ns;
+	sum->queued_ns += more->queued_ns;
+	sum->nr_waited += more->nr_waited;
+	sum->nr_queued += more->nr_queued;
+}
+
+int split_add_time(struct split *split, uint64_t group, const struct wait_amount *amount)
 {
 	const uint64_t *number = u64_map_find(&split->groups, group);
 
 	if (!number) {
 		if (ARRAY_ADD(split->pots, split->nr_pots, split->cap_pots,
-			      (struct split_pot){group, waited_ns, queued_ns}) < 0)
+			      (struct split_pot){group, *amount}) < 0)
 			return -ENOMEM;
 		return u64_map_set(&split->groups, group, split->nr_pots - 1);
 	}
-	split->pots[*number].waited_ns += waited_ns;
-	split->pots[*number].queued_ns += queued_ns;
+	increase(&split->pots[*number].amount, amount);
 	return 0;
 }
 
@@ -60,8 +67,7 @@ static void join_shares(struct split *split)
 			split->shares[nr++] = *share;
 			continue;
 		}
-		last->waited_ns += share->waited_ns;
-		last->queued_ns += share->queued_ns;
+		increase(&last->amount, &share->amount);
 		last->variance += share->variance;
 	}
 	split->nr_shares = nr;
@@ -72,9 +78,24 @@ static uint64_t part_of(uint64_t whole, uint64_t part, uint64_t all)
 	return (uint64_t)((unsigned __int128)whole * part / all);
 }
 
-static uint64_t both(const struct split_share *share)
+static uint64_t both(const struct wait_amount *amount)
 {
-	return share->waited_ns + share->queued_ns;
+	return amount->waited_ns + amount->queued_ns;
+}
+
+/*
+ * Returns what some stacks get of a pot, who stand for `part` of `all`. If all that stand for others were woken at once,
+ * or ran at once, both times are divided alike.
+ */
+static struct wait_amount portion(const struct wait_amount *pot, const struct wait_amount *part,
+				  const struct wait_amount *all)
+{
+#define PORTION(field)                                             \
+	(all->field ? part_of(pot->field, part->field, all->field) \
+		    : part_of(pot->field, both(part), both(all)))
+	return (struct wait_amount){PORTION(waited_ns), PORTION(queued_ns), PORTION(nr_waited),
+				    PORTION(nr_queued)};
+#undef PORTION
 }
 
 /*
@@ -89,7 +110,7 @@ static double variance_of(const struct split_share *shares, size_t nr, double po
 	for (i = 0; i < nr; i++)
 		total += (double)shares[i].variance;
 	for (i = 0; i < nr; i++) {
-		const double part = (double)both(&shares[i]) / all;
+		const double part = (double)both(&shares[i].amount) / all;
 
 		sum += (1 - 2 * part) * (double)shares[i].variance + part * part * total;
 	}
@@ -100,34 +121,26 @@ static double variance_of(const struct split_share *shares, size_t nr, double po
 static int divide(struct split *split, const struct split_pot *pot,
 		  const struct split_share *shares, size_t nr, split_add_fn *add, void *context)
 {
-	struct split_share sum = {0}, before = {0};
-	struct split_pot given = {0};
+	struct wait_amount sum = {0}, before = {0}, given = {0};
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < nr; i++) {
-		sum.waited_ns += shares[i].waited_ns;
-		sum.queued_ns += shares[i].queued_ns;
-	}
+	for (i = 0; i < nr; i++)
+		increase(&sum, &shares[i].amount);
 	for (i = 0; i < nr && !err; i++) {
-		struct split_pot so_far;
+		struct wait_amount so_far;
 
-		before.waited_ns += shares[i].waited_ns;
-		before.queued_ns += shares[i].queued_ns;
-		/* If all that stand for others were woken at once, or ran at once, both times are divided alike. */
-		so_far.waited_ns =
-			sum.waited_ns ? part_of(pot->waited_ns, before.waited_ns, sum.waited_ns)
-				      : part_of(pot->waited_ns, both(&before), both(&sum));
-		so_far.queued_ns =
-			sum.queued_ns ? part_of(pot->queued_ns, before.queued_ns, sum.queued_ns)
-				      : part_of(pot->queued_ns, both(&before), both(&sum));
-		err = add(context, pot->group, shares[i].sample, so_far.waited_ns - given.waited_ns,
-			  so_far.queued_ns - given.queued_ns);
+		increase(&before, &shares[i].amount);
+		so_far = portion(&pot->amount, &before, &sum);
+		err = add(context, pot->group, shares[i].sample,
+			  &(struct wait_amount){so_far.waited_ns - given.waited_ns,
+						so_far.queued_ns - given.queued_ns,
+						so_far.nr_waited - given.nr_waited,
+						so_far.nr_queued - given.nr_queued});
 		given = so_far;
 	}
-	split->divided_ns += pot->waited_ns + pot->queued_ns;
-	split->variance += variance_of(shares, nr, (double)(pot->waited_ns + pot->queued_ns),
-				       (double)both(&sum));
+	split->divided_ns += both(&pot->amount);
+	split->variance += variance_of(shares, nr, (double)both(&pot->amount), (double)both(&sum));
 	return err;
 }
 
@@ -147,12 +160,11 @@ int split_close(struct split *split, split_add_fn *add, void *context)
 
 		for (; first + nr < split->nr_shares && shares[first + nr].group == pot->group;
 		     nr++)
-			all += both(&shares[first + nr]);
+			all += both(&shares[first + nr].amount);
 		if (all) {
 			err = divide(split, pot, &shares[first], nr, add, context);
 		} else {
-			err = add(context, pot->group, SPLIT_NO_SAMPLE, pot->waited_ns,
-				  pot->queued_ns);
+			err = add(context, pot->group, SPLIT_NO_SAMPLE, &pot->amount);
 		}
 	}
 	u64_map_clear(&split->groups);

@@ -5,7 +5,7 @@
  *
  * A group is a thread in a state and a place, in one epoch. What was not walked is its pot. A wait that was walked by
  * a choice with the probability 1/n stands for n - 1 others of its length: the stacks of a group share its pot in
- * proportion to the time for which their waits stand. So it does not matter how n was chosen, nor that it changes.
+ * proportion to the time for which their waits stand, and the number of waits in proportion to the number. So it does not matter how n was chosen, nor that it changes.
  */
 #ifndef STOOK_COLLECT_SPLIT_H
 #define STOOK_COLLECT_SPLIT_H
@@ -14,18 +14,19 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "collect/waits.h"
 
 /* Groups are any numbers of the caller's, samples those of the profile. */
 struct split_share {
 	uint64_t group;
 	uint32_t sample;
-	uint64_t waited_ns, queued_ns; /* for which it stands */
-	uint64_t variance;	       /* see wire_variance() */
+	struct wait_amount amount; /* for which it stands */
+	uint64_t variance;	   /* see wire_variance() */
 };
 
 struct split_pot {
 	uint64_t group;
-	uint64_t waited_ns, queued_ns;
+	struct wait_amount amount;
 };
 
 struct split {
@@ -43,14 +44,14 @@ struct split {
 void split_clear(struct split *split);
 
 /* Add time to a pot; what a stack's waits stand for. 0 or -ENOMEM. */
-int split_add_time(struct split *split, uint64_t group, uint64_t waited_ns, uint64_t queued_ns);
+int split_add_time(struct split *split, uint64_t group, const struct wait_amount *amount);
 int split_add_share(struct split *split, const struct split_share *share);
 
 #define SPLIT_NO_SAMPLE UINT32_MAX /* no wait of the group was walked */
 
 /* Adds time of a group to a sample, or SPLIT_NO_SAMPLE. 0 or a negative errno. */
-typedef int split_add_fn(void *context, uint64_t group, uint32_t sample, uint64_t waited_ns,
-			 uint64_t queued_ns);
+typedef int split_add_fn(void *context, uint64_t group, uint32_t sample,
+			 const struct wait_amount *amount);
 
 /*
  * Call at the end of each epoch: divides all pots, and forgets them. Returns 0 or a negative errno, including

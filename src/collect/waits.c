@@ -74,24 +74,26 @@ static int add_up_to(struct wait_credit *credit, uint64_t waited_ns, uint64_t qu
 {
 	const uint64_t had_ns = credit->waited_ns + credit->queued_ns;
 	const uint64_t total_ns = waited_ns + queued_ns;
-	uint64_t waited_more, more;
+	struct wait_amount more = {0};
 	int err;
 
 	if (total_ns <= had_ns)
 		return 0;
-	more = total_ns - had_ns;
-	waited_more = waited_ns > credit->waited_ns ? waited_ns - credit->waited_ns : 0;
-	if (waited_more > more)
-		waited_more = more;
-	err = add(context, credit, waited_more, more - waited_more);
+	more.waited_ns = waited_ns > credit->waited_ns ? waited_ns - credit->waited_ns : 0;
+	if (more.waited_ns > total_ns - had_ns)
+		more.waited_ns = total_ns - had_ns;
+	more.queued_ns = total_ns - had_ns - more.waited_ns;
+	more.nr_waited = !credit->waited_ns && more.waited_ns;
+	more.nr_queued = !credit->queued_ns && more.queued_ns;
+	err = add(context, credit, &more);
 	if (err == -EAGAIN && is_due && credit->waker) {
 		credit->waker = 0;
-		err = add(context, credit, waited_more, more - waited_more);
+		err = add(context, credit, &more);
 	}
 	if (err)
 		return err;
-	credit->waited_ns += waited_more;
-	credit->queued_ns += more - waited_more;
+	credit->waited_ns += more.waited_ns;
+	credit->queued_ns += more.queued_ns;
 	return 0;
 }
 

@@ -12,6 +12,12 @@
 
 #include "bpf/wire.h"
 
+/* Time of waits until the thread was woken, and from then until it ran (struct wire_wait); the number of waits with some. */
+struct wait_amount {
+	uint64_t waited_ns, queued_ns;
+	uint64_t nr_waited, nr_queued;
+};
+
 /* A wait as far as it has been added to its stack. */
 struct wait_credit {
 	uint64_t task, since_ns; /* which thread's wait */
@@ -49,12 +55,12 @@ int waits_add_end(struct waits *waits, const struct wire_wait *end);
 int waits_add_open(struct waits *waits, uint64_t task, const struct wire_waiting *waiting);
 
 /*
- * Adds time to the wait's stack and waker. Returns 0, -ENOMEM, or -EAGAIN if the record of the stack has not arrived;
+ * Adds time to the wait's stack and waker. The wait is counted where its first nanosecond is. Returns 0, -ENOMEM, or -EAGAIN if the record of the stack has not arrived;
  * it is then asked again.
  */
 #define WAITS_NOT_WOKEN UINT64_MAX
-typedef int waits_add_fn(void *context, const struct wait_credit *wait, uint64_t waited_ns,
-			 uint64_t queued_ns);
+typedef int waits_add_fn(void *context, const struct wait_credit *wait,
+			 const struct wait_amount *more);
 
 /*
  * Call at the end of each epoch, when its records, its ends and its open waits were added; until_ns:

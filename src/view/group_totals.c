@@ -253,6 +253,25 @@ static int map_frames(struct counting *counting)
 
 /* --- labels ---------------------------------------------------------------------------------- */
 
+/* Returns the string of a sample's outermost frame if that is a state of its thread; else 0. */
+static uint32_t state_of(const struct profile *profile, uint32_t number)
+{
+	static const char *const states[] = {"[runnable]", "[sleeping]", "[blocked]",
+					     "[idle]",	   "[stopped]",	 "[running]"};
+	const struct sample *sample = profile_sample(profile, number);
+	const struct frame *root;
+	size_t i;
+
+	if (!sample->nr_frames)
+		return 0;
+	root = profile_frame(profile,
+			     profile_sample_frames(profile, sample)[sample->nr_frames - 1]);
+	for (i = 0; i < ARRAY_SIZE(states); i++)
+		if (!strcmp(profile_string(profile, root->function), states[i]))
+			return root->function;
+	return 0;
+}
+
 static struct group_labels labels_of(const struct counting *counting, uint32_t number)
 {
 	const struct sample_labels *has = &profile_sample(counting->profile, number)->labels;
@@ -264,6 +283,8 @@ static struct group_labels labels_of(const struct counting *counting, uint32_t n
 		labels.cgroup = has->cgroup;
 	if (has_key(counting, GROUP_PROBE))
 		labels.probe = has->probe;
+	if (has_key(counting, GROUP_STATE))
+		labels.state = state_of(counting->profile, number);
 	if (has_key(counting, GROUP_PID))
 		labels.pid = has->pid;
 	if (has_key(counting, GROUP_TID))
@@ -278,7 +299,7 @@ static struct group_labels labels_of(const struct counting *counting, uint32_t n
 static bool same_labels(const struct group_labels *a, const struct group_labels *b)
 {
 	return a->comm == b->comm && a->cgroup == b->cgroup && a->probe == b->probe &&
-	       a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
+	       a->state == b->state && a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
 	       a->category == b->category;
 }
 
@@ -357,6 +378,15 @@ static struct group_total *group_at(struct counting *counting, uint32_t place,
 	return &counting->totals->groups[counting->group_of_place[place]];
 }
 
+static void add_self(const struct counting *counting, struct group_total *group, uint32_t number)
+{
+	const size_t other = counting->style->other;
+
+	group->self += profile_sample(counting->profile, number)->count;
+	if (other)
+		group->self_other += profile_value(counting->profile, number, other);
+}
+
 static int count_places(struct counting *counting, uint32_t number)
 {
 	const struct sample *sample = profile_sample(counting->profile, number);
@@ -376,7 +406,7 @@ static int count_places(struct counting *counting, uint32_t number)
 			if (!group)
 				return -ENOMEM;
 			if (!i && k == first)
-				group->self += sample->count;
+				add_self(counting, group, number);
 			if (group->last_sample == number + 1)
 				continue;
 			group->last_sample = number + 1;
@@ -419,7 +449,7 @@ static int count_labels(struct counting *counting)
 		struct group_total *group =
 			&counting->totals->groups[counting->labels_of_sample[i]];
 
-		group->self += profile_sample(counting->profile, (uint32_t)i)->count;
+		add_self(counting, group, (uint32_t)i);
 		group->total = group->self;
 	}
 	return 0;
@@ -476,6 +506,8 @@ static int compare_keys(const struct profile *profile, const struct group_total 
 		order = compare_texts(profile, a->labels.cgroup, b->labels.cgroup);
 	if (!order)
 		order = compare_texts(profile, a->labels.probe, b->labels.probe);
+	if (!order)
+		order = compare_texts(profile, a->labels.state, b->labels.state);
 	for (i = 0; i < ARRAY_SIZE(numbers) && !order; i++)
 		order = (numbers[i][0] > numbers[i][1]) - (numbers[i][0] < numbers[i][1]);
 	return order;

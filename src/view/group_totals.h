@@ -31,6 +31,7 @@ enum group_key {
 	GROUP_CPU,
 	GROUP_CGROUP,
 	GROUP_PROBE,
+	GROUP_STATE, /* off CPU: the outermost frame */
 	GROUP_CATEGORY,
 	NR_GROUP_KEYS,
 };
@@ -58,7 +59,7 @@ struct group_place {
 };
 
 struct group_labels {
-	uint32_t comm, cgroup, probe; /* strings */
+	uint32_t comm, cgroup, probe, state; /* strings */
 	int32_t pid, tid, cpu;
 	uint32_t category;
 };
@@ -69,6 +70,7 @@ struct group_total {
 	uint32_t last_sample; /* used while counting: number + 1 of the last sample in the group */
 	uint64_t self;
 	uint64_t total;
+	uint64_t self_other; /* of the other value */
 };
 
 struct group_totals {
@@ -80,6 +82,7 @@ struct group_totals {
 struct group_totals_style {
 	unsigned keys;			    /* GROUP_BIT()s */
 	const uint32_t *category_of_sample; /* for GROUP_CATEGORY; see categories_count() */
+	size_t other;			    /* a value that is summed by self, too; 0: none */
 	bool by_total;			    /* sort by total; else by self */
 	bool separate_kernel; /* distinguish kernel functions even without GROUP_KIND */
 };

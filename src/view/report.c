@@ -10,7 +10,7 @@
  *	  9.3%    1,148          … 204 more
  *
  * Hits have a column HITS; sums of a value, as of `stackcount --weight`, a column SUM, with the
- * unit of times in the heading.
+ * unit of times in the heading; times of waits have columns with their number and mean length.
  */
 #include "view/report.h"
 
@@ -30,7 +30,7 @@
 #define MARKDOWN_ROWS 10
 #define TIME_BYTES    32
 #define HEADING_BYTES 16
-#define NR_COLUMNS    (NR_GROUP_KEYS + 8)
+#define NR_COLUMNS    (NR_GROUP_KEYS + 10)
 /* Scratch space for the second text of a row (a source line etc.); the first is an amount. */
 #define TEXT_BYTES (ROW_SCRATCH_BYTES - NUMBER_COMMAS_BYTES)
 
@@ -46,12 +46,15 @@ enum content {
 	CONTENT_SELF,
 	CONTENT_TOTAL,
 	CONTENT_UNIT,
+	CONTENT_WAITS, /* off-CPU time: how many, by self */
+	CONTENT_MEAN_WAIT,
 };
 
 struct report {
 	const struct profile *profile;	     /* not owned */
 	const struct categories *categories; /* not owned; NULL: not requested */
 	uint64_t total;
+	size_t waits; /* the value with the number of waits whose time is shown; 0: none */
 	enum group_key keys[NR_GROUP_KEYS];
 	size_t nr_keys;
 	bool keys_are_asked_for;    /* else the default keys */
@@ -70,7 +73,7 @@ struct report {
 	} contents[NR_COLUMNS];
 	size_t nr_columns;
 	struct {
-		uint64_t count;
+		uint64_t count, waits;
 		size_t nr; /* number of groups; 0: the row of samples without a stack */
 	} rest[2];
 	size_t nr_rest;
@@ -92,6 +95,7 @@ static const struct key {
 	[GROUP_CPU] = {"cpu", "CPU", COLUMN_NUMBER},
 	[GROUP_CGROUP] = {"cgroup", "CGROUP", COLUMN_NAME},
 	[GROUP_PROBE] = {"probe", "PROBE", COLUMN_NAME},
+	[GROUP_STATE] = {"state", "STATE", 0},
 	[GROUP_CATEGORY] = {"category", "CATEGORY", 0},
 };
 
@@ -101,6 +105,15 @@ static const char *const kinds[] = {
 	[GROUP_KIND_RUN_TIME] = "jit",
 	[GROUP_KIND_SEVERAL] = NULL,
 };
+
+/* Returns the value with the number of waits if the main value is their time; 0: none. */
+static size_t waits_of(const struct profile *profile)
+{
+	const int waits = profile_find_value(profile, "waits");
+
+	return waits > 0 && !strcmp(profile_value_unit(profile, 0), "nanoseconds") ? (size_t)waits
+										   : 0;
+}
 
 static double percent_of(const struct report *report, uint64_t count)
 {
@@ -169,6 +182,9 @@ static struct cell key_cell(const struct report *report, const struct group_tota
 		return cell_text(profile_string(profile, group->labels.cgroup));
 	case GROUP_PROBE:
 		return cell_text(profile_string(profile, group->labels.probe));
+	case GROUP_STATE:
+		return cell_text(group->labels.state ? profile_string(profile, group->labels.state)
+						     : NULL);
 	case GROUP_CATEGORY:
 		return cell_text(category_text(report, group));
 	case NR_GROUP_KEYS:
@@ -180,6 +196,17 @@ static struct cell key_cell(const struct report *report, const struct group_tota
 static struct cell amount_cell(const struct report *report, uint64_t count, char *buffer)
 {
 	return cell_text(amount_number(report->profile, count, buffer));
+}
+
+/* Time of samples that are not waits, or of which the waits are counted elsewhere, has none. */
+static struct cell waits_cell(uint64_t waits)
+{
+	return waits ? cell_count(waits) : cell_text(NULL);
+}
+
+static struct cell mean_cell(uint64_t ns, uint64_t waits)
+{
+	return waits ? cell_count((ns + waits / 2) / waits) : cell_text(NULL);
 }
 
 static struct cell cell_of(const struct report *report, const struct group_total *group,
@@ -209,6 +236,10 @@ static struct cell cell_of(const struct report *report, const struct group_total
 		return cell_count(group->total);
 	case CONTENT_UNIT:
 		return cell_text(amount_unit(report->profile));
+	case CONTENT_WAITS:
+		return waits_cell(group->self_other);
+	case CONTENT_MEAN_WAIT:
+		return mean_cell(group->self, group->self_other);
 	}
 	return cell_text(NULL);
 }
@@ -216,7 +247,7 @@ static struct cell cell_of(const struct report *report, const struct group_total
 /* Its text is in the first column after the numbers. */
 static void read_rest(const struct report *report, size_t number, struct row *row)
 {
-	uint64_t count = report->rest[number].count;
+	uint64_t count = report->rest[number].count, waits = report->rest[number].waits;
 	size_t nr = report->rest[number].nr, i;
 	char *text = row->scratch + NUMBER_COMMAS_BYTES;
 
@@ -229,6 +260,12 @@ static void read_rest(const struct report *report, size_t number, struct row *ro
 			break;
 		case CONTENT_AMOUNT:
 			row->cells[i] = amount_cell(report, count, row->scratch);
+			break;
+		case CONTENT_WAITS:
+			row->cells[i] = waits_cell(waits);
+			break;
+		case CONTENT_MEAN_WAIT:
+			row->cells[i] = mean_cell(count, waits);
 			break;
 		case CONTENT_KEY:
 			row->cells[i] = cell_text(nr ? text : "(no stack)");
@@ -332,6 +369,7 @@ static int count_groups(struct report *report, const struct report_style *style)
 	cleanup_free uint32_t *of_sample = NULL;
 	struct group_totals_style grouping = {
 		.keys = key_bits(report),
+		.other = report->waits,
 		.by_total = style->sort_by_total,
 		.separate_kernel = report->category_is_functions,
 	};
@@ -382,15 +420,17 @@ static void choose_rows(struct report *report, enum media medium, const struct r
 static void sum_up_rest(struct report *report)
 {
 	const struct group_totals *totals = &report->totals;
-	uint64_t count = 0;
+	uint64_t count = 0, waits = 0;
 	size_t nr = 0, i;
 
 	for (i = report->nr; i < totals->nr; i++) {
 		count += totals->groups[i].self;
+		waits += totals->groups[i].self_other;
 		nr += totals->groups[i].self != 0;
 	}
 	if (nr) {
 		report->rest[report->nr_rest].nr = nr;
+		report->rest[report->nr_rest].waits = waits;
 		report->rest[report->nr_rest++].count = count;
 	}
 	if (totals->no_frames_count)
@@ -504,12 +544,24 @@ static void add_keys(struct report *report, enum media medium)
 	}
 }
 
+static void add_waits(struct report *report)
+{
+	static const struct column waits = {"waits", "WAITS", UNIT_COUNT},
+				   mean = {"mean_ns", "MEAN", UNIT_NANOSECONDS};
+
+	if (!report->waits)
+		return;
+	(void)add_column(report, CONTENT_WAITS, &waits);
+	(void)add_column(report, CONTENT_MEAN_WAIT, &mean);
+}
+
 static void add_columns_for_people(struct report *report, enum media medium)
 {
 	const struct column amount = amount_column(report);
 
 	add_share(report, CONTENT_SHARE, NULL, "SELF");
 	(void)add_column(report, CONTENT_AMOUNT, &amount);
+	add_waits(report);
 	if (key_bits(report) & GROUP_PLACE_KEYS)
 		add_share(report, CONTENT_TOTAL_SHARE, NULL, "TOTAL");
 	add_keys(report, medium);
@@ -526,6 +578,7 @@ static void add_columns_for_programs(struct report *report, enum media medium)
 	add_number(report, CONTENT_TOTAL, "total");
 	add_share(report, CONTENT_SHARE, "self_percent", NULL);
 	add_share(report, CONTENT_TOTAL_SHARE, "total_percent", NULL);
+	add_waits(report);
 	if (profile_is_sum(report->profile) && medium == MEDIA_CSV)
 		add_number(report, CONTENT_UNIT, "unit");
 }
@@ -733,6 +786,7 @@ int report_sheet_fill(struct sheet *sheet, enum media medium, const struct profi
 	report->profile = profile;
 	report->categories = style->categories;
 	report->total = profile_total(profile);
+	report->waits = waits_of(profile);
 	choose_keys(report, style);
 	if (count_groups(report, style) < 0)
 		return -ENOMEM;

@@ -300,6 +300,22 @@ check_equal "--wakers, short epochs: waits agree with the clocks" "$(judge "$T/o
 check_equal "--wakers, short epochs: every nanosecond is accounted for" \
 	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
 check "--wakers, short epochs: some waits have not ended" grep -q '\[not woken yet\] [0-9]*$' "$T/waits.folded"
+# Numbers of waits: each call of in_sleep sleeps once.
+for options in '' '--budget 1%' '--timeline 0.2' '--wakers'; do
+	# shellcheck disable=SC2086
+	named_profile --off-cpu $options -o "$T/waits.pb.gz" -- "$PROGRAMS/waits" 1 "$T/disk"
+	"$STOOK" report --value waits -f --focus hrtimer_nanosleep "$T/waits.pb.gz" >"$T/counts" 2>"$T/err"
+	check_equal "waits${options:+ with $options}: as many as calls" \
+		"$(grep '^w-sleep;\[sleeping\]' "$T/counts" | total)" "$(awk '$2 == "w-sleep" { print $9 }' "$T/out")"
+done
+"$STOOK" report -s comm,state -g none --format csv "$T/waits.pb.gz" >"$T/table" 2>"$T/err"
+check_equal "waits: number and mean are the time" "$(awk -F, '
+	{ gsub(/"/, "") }
+	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	$column["waits"] { n++; rest = $column["self"] - $column["waits"] * $column["mean_ns"] }
+	$column["waits"] && (rest > $column["waits"] / 2 || rest < -$column["waits"] / 2) { print $0 }
+	END { if (n < 8) print n, "rows" }' "$T/table")" ""
+
 profile --off-cpu --wakers --count-entries 64 -a -o "$T/waits.folded" 1
 check_equal "--wakers, a full map: every nanosecond is accounted for" \
 	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""

@@ -689,6 +689,39 @@ TEST(drain_waits_for_the_records_of_wakers)
 	fixture_close(&fixture);
 }
 
+/* Beside the time of each stack is the number of waits, in the same states. A wait is one, however many epochs it takes. */
+TEST(drain_counts_waits)
+{
+	const struct drain_waits waits = {.states = ~0U, .nr_value = 1};
+	const struct wire_count count = {
+		.weight = 100, .queued_ns = 10, .nr_waited = 7, .nr_queued = 5};
+	const struct wire_wait end = {
+		.task = 7, .since_ns = 35, .id = 1, .waited_ns = 20, .queued_ns = 3, .epoch = 1};
+	struct value_type type;
+	struct fixture fixture;
+	uint32_t i;
+
+	open_waits(&fixture, &waits);
+	CHECK_EQ(profile_make_value_type(fixture.profile, "waits", "count", &type), 0);
+	CHECK_EQ(profile_add_value_type(fixture.profile, &type), 1);
+	give_stack(&fixture, 1, WIRE_SLEEPING, 0x1001, 0x9000);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, &(struct wire_count_key){.id = 1}, &count), 0);
+	CHECK_EQ(drain_add_waiting(fixture.drain, 7,
+				   &(struct wire_waiting){.since_ns = 35, .id = 1}),
+		 0);
+	CHECK_EQ(close_epoch_here(&fixture, 0, 40), 0);
+	CHECK_EQ(profile_nr_samples(fixture.profile), 2);
+	CHECK_EQ(profile_value(fixture.profile, 0, 1), 8);
+	CHECK_EQ(profile_value(fixture.profile, 1, 1), 5);
+	CHECK_EQ(drain_add_wait(fixture.drain, &end), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 1, 80), 0);
+	check_wakers(fixture.profile,
+		     "9000 90ff 1 4ff [sleeping] 120/2;9000 90ff 1 4ff [runnable] 13/2;");
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(profile_value(fixture.profile, i, 1), i ? 6 : 8);
+	fixture_close(&fixture);
+}
+
 TEST(drain_adds_counts_to_their_samples)
 {
 	struct fixture fixture;

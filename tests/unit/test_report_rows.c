@@ -168,6 +168,41 @@ TEST(rows_by_probe)
 	profile_free(profile);
 }
 
+/* Time of waits, with the number of waits in another value; a sample on a CPU is none. */
+TEST(rows_by_state)
+{
+	struct profile *profile = make_profile("a;[sleeping];main;f 1000\n"
+					       "a;[sleeping];main;g 501\n"
+					       "b;[runnable];main;f 300\n"
+					       "b;[running];main 5\n"
+					       "b;main;[sleeping] 4\n");
+	const struct report_style style = {.groups = {GROUP_STATE}, .nr_groups = 1};
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	const struct table *table;
+	struct value_type type;
+	uint32_t i;
+
+	CHECK_EQ(profile_make_value_type(profile, "offcpu", "nanoseconds", &type), 0);
+	profile_set_main_type(profile, type);
+	CHECK_EQ(profile_make_value_type(profile, "waits", "count", &type), 0);
+	CHECK_EQ(profile_add_value_type(profile, &type), 1);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(profile_add_value(profile, i, 1, i + 1), 0);
+	table = table_of(&sheet, MEDIA_JSON, profile, &style);
+	CHECK_EQ(table->nr_rows, 4);
+	CHECK_STR(table->columns[0].name, "state");
+	CHECK_STR(row_of(table, 0).cells[0].text, "[sleeping]");
+	CHECK_EQ(count_of(table, 0, "self"), 1501);
+	CHECK_EQ(count_of(table, 0, "waits"), 3);
+	CHECK_EQ(count_of(table, 0, "mean_ns"), 500);
+	CHECK_STR(row_of(table, 1).cells[0].text, "[runnable]");
+	CHECK_EQ(count_of(table, 1, "mean_ns"), 100);
+	CHECK_STR(row_of(table, 2).cells[0].text, "[running]");
+	CHECK_EQ(row_of(table, 2).cells[table->nr_columns - 1].kind, CELL_NONE);
+	CHECK_EQ(row_of(table, 3).cells[0].kind, CELL_NONE);
+	profile_free(profile);
+}
+
 TEST(rows_by_place_and_label)
 {
 	check_rows(BY(GROUP_COMM, GROUP_MODULE),

@@ -10,27 +10,40 @@
 
 struct given {
 	uint64_t waited_ns[NR_SAMPLES], queued_ns[NR_SAMPLES];
+	uint64_t nr_waited[NR_SAMPLES], nr_queued[NR_SAMPLES];
 };
 
-static int give(void *context, uint64_t group, uint32_t sample, uint64_t waited_ns,
-		uint64_t queued_ns)
+static int give(void *context, uint64_t group, uint32_t sample, const struct wait_amount *amount)
 {
 	struct given *given = context;
 
 	if (sample == SPLIT_NO_SAMPLE)
 		sample = (uint32_t)group;
 
-	given->waited_ns[sample] += waited_ns;
-	given->queued_ns[sample] += queued_ns;
+	given->waited_ns[sample] += amount->waited_ns;
+	given->queued_ns[sample] += amount->queued_ns;
+	given->nr_waited[sample] += amount->nr_waited;
+	given->nr_queued[sample] += amount->nr_queued;
 	return 0;
 }
 
 static void share(struct split *split, uint32_t group, uint32_t sample, uint64_t waited_ns,
 		  uint64_t queued_ns)
 {
-	CHECK_EQ(split_add_share(split,
-				 &(struct split_share){group, sample, waited_ns, queued_ns, 1}),
+	CHECK_EQ(split_add_share(split, &(struct split_share){group,
+							      sample,
+							      {.waited_ns = waited_ns,
+							       .queued_ns = queued_ns},
+							      1}),
 		 0);
+}
+
+static void wait_unwalked(struct split *split, uint64_t group, uint64_t waited_ns,
+			  uint64_t queued_ns)
+{
+	const struct wait_amount amount = {.waited_ns = waited_ns, .queued_ns = queued_ns};
+
+	CHECK_EQ(split_add_time(split, group, &amount), 0);
 }
 
 TEST(split_gives_each_nanosecond_once)
@@ -38,8 +51,8 @@ TEST(split_gives_each_nanosecond_once)
 	struct split split = {0};
 	struct given given = {0};
 
-	CHECK_EQ(split_add_time(&split, 1, 600, 31), 0);
-	CHECK_EQ(split_add_time(&split, 1, 401, 0), 0);
+	wait_unwalked(&split, 1, 600, 31);
+	wait_unwalked(&split, 1, 401, 0);
 	share(&split, 1, 3, 10, 1);
 	share(&split, 1, 2, 5, 1);
 	share(&split, 1, 3, 5, 1);
@@ -53,13 +66,32 @@ TEST(split_gives_each_nanosecond_once)
 	split_clear(&split);
 }
 
+/* Waits are divided by the number for which those stand that were walked: short ones are many, and little time. */
+TEST(split_gives_each_wait_once)
+{
+	struct split split = {0};
+	struct given given = {0};
+	const struct wait_amount pot = {1000, 30, 100, 31}, many = {90, 0, 30, 0},
+				 few = {910, 9, 1, 1};
+
+	CHECK_EQ(split_add_time(&split, 1, &pot), 0);
+	CHECK_EQ(split_add_share(&split, &(struct split_share){1, 2, many, 1}), 0);
+	CHECK_EQ(split_add_share(&split, &(struct split_share){1, 3, few, 1}), 0);
+	CHECK_EQ(split_close(&split, give, &given), 0);
+	CHECK_EQ(given.nr_waited[2], 96);
+	CHECK_EQ(given.nr_waited[3], 4);
+	CHECK_EQ(given.waited_ns[2], 90);
+	CHECK_EQ(given.nr_queued[3], 31);
+	split_clear(&split);
+}
+
 TEST(split_keeps_groups_apart)
 {
 	struct split split = {0};
 	struct given given = {0};
 
-	CHECK_EQ(split_add_time(&split, 1, 100, 0), 0);
-	CHECK_EQ(split_add_time(&split, 0, 50, 7), 0);
+	wait_unwalked(&split, 1, 100, 0);
+	wait_unwalked(&split, 0, 50, 7);
 	share(&split, 5, 6, 10, 0); /* a group without a pot */
 	share(&split, 1, 2, 10, 0);
 	CHECK_EQ(split_close(&split, give, &given), 0);
@@ -69,7 +101,7 @@ TEST(split_keeps_groups_apart)
 	CHECK_EQ(given.queued_ns[0], 7);
 	CHECK_EQ(given.waited_ns[6], 0);
 	/* Shares are of one epoch. */
-	CHECK_EQ(split_add_time(&split, 1, 100, 0), 0);
+	wait_unwalked(&split, 1, 100, 0);
 	CHECK_EQ(split_close(&split, give, &given), 0);
 	CHECK_EQ(given.waited_ns[1], 100);
 	split_clear(&split);
@@ -81,7 +113,7 @@ TEST(split_divides_time_that_nothing_stands_for)
 	struct split split = {0};
 	struct given given = {0};
 
-	CHECK_EQ(split_add_time(&split, 1, 0, 90), 0);
+	wait_unwalked(&split, 1, 0, 90);
 	share(&split, 1, 2, 10, 0);
 	share(&split, 1, 3, 20, 0);
 	CHECK_EQ(split_close(&split, give, &given), 0);
@@ -97,7 +129,7 @@ TEST(split_divides_years)
 	struct given given = {0};
 	const uint64_t years_ns = 1ULL << 62;
 
-	CHECK_EQ(split_add_time(&split, 1, years_ns, 0), 0);
+	wait_unwalked(&split, 1, years_ns, 0);
 	share(&split, 1, 2, 1ULL << 61, 0);
 	share(&split, 1, 3, 1ULL << 61, 0);
 	CHECK_EQ(split_close(&split, give, &given), 0);
@@ -131,14 +163,16 @@ TEST(split_estimates_without_bias_and_knows_its_error)
 			random ^= random << 17;
 			long_ns += is_long ? ns : 0;
 			if ((random >> 32) % ONE_OF) {
-				CHECK_EQ(split_add_time(&split, 0, ns, 0), 0);
+				wait_unwalked(&split, 0, ns, 0);
 				continue;
 			}
 			walked_long_ns += is_long ? ns : 0;
-			CHECK_EQ(split_add_share(&split,
-						 &(struct split_share){0, is_long ? 1 : 2,
-								       (ONE_OF - 1) * ns, 0,
-								       wire_variance(ns, ONE_OF)}),
+			CHECK_EQ(split_add_share(
+					 &split,
+					 &(struct split_share){0,
+							       is_long ? 1 : 2,
+							       {.waited_ns = (ONE_OF - 1) * ns},
+							       wire_variance(ns, ONE_OF)}),
 				 0);
 		}
 		CHECK_EQ(split_close(&split, give, &given), 0);

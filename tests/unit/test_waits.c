@@ -16,13 +16,13 @@
 /* The time that was added, by id. */
 struct added {
 	uint64_t waited_ns[NR_IDS], queued_ns[NR_IDS];
+	uint64_t nr_waited[NR_IDS], nr_queued[NR_IDS];
 	uint64_t waker;		 /* of the last one */
 	uint64_t unknown_waker;	 /* its record has not arrived; 0: all have */
 	bool is_unknown[NR_IDS]; /* its record has not arrived */
 };
 
-static int add(void *context, const struct wait_credit *wait, uint64_t waited_ns,
-	       uint64_t queued_ns)
+static int add(void *context, const struct wait_credit *wait, const struct wait_amount *more)
 {
 	struct added *added = context;
 	const uint64_t id = wait->id;
@@ -30,8 +30,10 @@ static int add(void *context, const struct wait_credit *wait, uint64_t waited_ns
 	if (added->is_unknown[id] || (wait->waker && wait->waker == added->unknown_waker))
 		return -EAGAIN;
 	added->waker = wait->waker;
-	added->waited_ns[id] += waited_ns;
-	added->queued_ns[id] += queued_ns;
+	added->waited_ns[id] += more->waited_ns;
+	added->queued_ns[id] += more->queued_ns;
+	added->nr_waited[id] += more->nr_waited;
+	added->nr_queued[id] += more->nr_queued;
 	return 0;
 }
 
@@ -63,11 +65,15 @@ TEST(waits_get_their_time_so_far_and_then_the_rest)
 	CHECK_EQ(waits_close_epoch(&waits, 1, 2000, false, add, &added), 0);
 	CHECK_EQ(added.waited_ns[5], 1400);
 	CHECK_EQ(added.queued_ns[5], 500);
+	CHECK_EQ(added.nr_waited[5], 1);
+	CHECK_EQ(added.nr_queued[5], 1);
 	CHECK_EQ(waits.open_ns, 1900);
 	end_wait(&waits, 1, 100, 5, 1400, 700, 2);
 	CHECK_EQ(waits_close_epoch(&waits, 2, 3000, true, add, &added), 0);
 	CHECK_EQ(added.waited_ns[5], 1400);
 	CHECK_EQ(added.queued_ns[5], 700);
+	CHECK_EQ(added.nr_waited[5], 1);
+	CHECK_EQ(added.nr_queued[5], 1);
 	CHECK_EQ(waits.open_ns, 0);
 	CHECK_EQ(waits.sent_ns, 2100);
 	waits_clear(&waits);
@@ -307,7 +313,10 @@ TEST(waits_of_many_threads_are_exact)
 					if (!crosses) { /* in the count map */
 						(void)add(&added,
 							  &(struct wait_credit){.id = end.id},
-							  end.waited_ns, end.queued_ns);
+							  &(struct wait_amount){end.waited_ns,
+										end.queued_ns,
+										end.waited_ns > 0,
+										end.queued_ns > 0});
 					} else if (rand() % 4 || nr_late == ARRAY_SIZE(late)) {
 						CHECK_EQ(waits_add_end(&waits, &end), 0);
 					} else {
