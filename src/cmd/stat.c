@@ -48,6 +48,7 @@
 #define EVENT_LISTS_MAX 64
 #define CGROUPS_MAX	1024
 #define DETAILS_MAX	3
+#define HEADING_EVERY	25 /* intervals, as perf's */
 
 struct stat_options {
 	struct run_config tasks;
@@ -172,6 +173,22 @@ static int take_events(void *context, const char *value, struct error *error)
 	return 0;
 }
 
+/* perf's interval, in milliseconds. */
+static int take_interval_ms(void *context, const char *value, struct error *error)
+{
+	static const struct option_number interval = {"-I", 1, UINT32_MAX,
+						      "milliseconds, at least 1"};
+	struct stat_options *options = context;
+	uint64_t ms;
+	int err = option_take_number(&interval, value, &ms, error);
+
+	if (err)
+		error_hint(error, "-i takes seconds, also with a unit: -i 500ms");
+	else
+		options->tasks.interval_ns = ms * NS_PER_MS;
+	return err;
+}
+
 static int take_preset(void *context, const char *value, struct error *error)
 {
 	static const char *const names[] = {"stalls", "topdown"};
@@ -218,6 +235,7 @@ static const struct option_row rows[] = {
 	{0, "preset", "NAME", take_preset,
 	 "stalls: why the CPU waits; topdown: which share of its pipeline is used"},
 	{'C', "cpu", "LIST", take_cpus, "only these CPUs: 0,2-5"},
+	{'I', "interval-print", "MS", take_interval_ms, NULL},
 	{0, "per-cpu", NULL, take_by_cpu, "a count for each CPU"},
 	{'A', "no-aggr", NULL, take_by_cpu, NULL},
 	{0, "per-core", NULL, take_by_core, "a count for each core"},
@@ -318,6 +336,7 @@ struct stat_run {
 	size_t nr_cgroups, cap_cgroups;
 	struct counting *counting;
 	uint64_t stopped_ns, read_ns;
+	uint64_t nr_shown;		    /* tables */
 	const struct counting_row *counted; /* what was read last */
 	size_t nr_counted;
 	struct totals *totals; /* of several runs, by row and event */
@@ -676,6 +695,7 @@ static int show(struct stat_run *stat, double since_start, struct error *error)
 	cleanup_free struct counted *counted = calloc(nr_rows * nr_events, sizeof(*counted));
 	cleanup_free struct counts_row *shown = calloc(nr_rows, sizeof(*shown));
 	cleanup_free char *title = make_title(stat);
+	const bool has_intervals = stat->options.tasks.interval_ns;
 	const bool is_many =
 		stat->options.by == COUNTING_CORE || stat->options.by == COUNTING_SOCKET;
 	const struct counts counts = {
@@ -685,7 +705,8 @@ static int show(struct stat_run *stat, double since_start, struct error *error)
 		.rows = shown,
 		.nr_rows = nr_rows,
 		.by = by[stat->options.by],
-		.title = stat->options.tasks.interval_ns ? NULL : title,
+		.title = has_intervals ? NULL : title,
+		.has_heading = has_intervals && stat->nr_shown++ % HEADING_EVERY == 0,
 		.time = (double)clock_read_ns(CLOCK_REALTIME) / (double)NS_PER_SEC,
 		.seconds = stat->seconds.mean,
 		.since_start = since_start,

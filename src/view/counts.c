@@ -318,6 +318,13 @@ static const struct column all_columns[NR_COLUMNS] = {
 	[COLUMN_METRIC_UNIT] = {"metric_unit"},
 };
 
+/* perf's, above intervals; its scripts skip lines with a # in front. */
+static const char *const text_headings[NR_PEOPLE] = {
+	[COLUMN_SINCE] = "#           time", [COLUMN_CPUS] = "cpus",
+	[COLUMN_VALUE] = "counts",	     [COLUMN_UNIT] = "unit",
+	[COLUMN_EVENT] = "events",
+};
+
 struct filling {
 	const struct counts *counts;
 	struct column columns[NR_COLUMNS];
@@ -519,8 +526,11 @@ static struct filling *make_filling(const struct counts *counts)
 		filling->columns[NR_PEOPLE + i] = all_columns[i];
 		filling->columns[NR_PEOPLE + i].media = MEDIA_MARKDOWN;
 		filling->columns[i].media = MEDIA_TEXT;
-		filling->columns[i].heading = "";
+		filling->columns[i].heading =
+			counts->has_heading && text_headings[i] ? text_headings[i] : "";
 	}
+	if (counts->has_heading && counts->by)
+		filling->columns[COLUMN_LABEL].heading = counts->by;
 	filling->columns[COLUMN_BY].name = counts->by;
 	if (!counts->nr_rows || !counts->rows[0].nr_cpus)
 		filling->columns[COLUMN_NR_CPUS].name = NULL;

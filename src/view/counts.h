@@ -11,6 +11,7 @@
 #ifndef STOOK_VIEW_COUNTS_H
 #define STOOK_VIEW_COUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,7 @@ struct counts {
 	size_t nr_rows;
 	const char *by;	   /* what a row is: "cpu", "core", …; NULL: there is one row */
 	const char *title; /* "process id '123'"; NULL: one of many intervals */
+	bool has_heading;  /* in text, above the table */
 	double time,
 		seconds; /* the end, since 1970, and the length of the interval, or of a run on average */
 	double since_start;		     /* seconds from the start to the end of the interval */

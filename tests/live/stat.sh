@@ -92,6 +92,10 @@ check "per CPU: all writes" test "$(counted syscalls:sys_enter_write)" -ge "$wri
 stat "${WRITES[@]}" --csv -i 0.05 -- sh -c "for i in 1 2 3 4; do ${DD[*]}; sleep 0.05; done"
 check_equal "intervals add up" "$(counted syscalls:sys_enter_write)" 20000
 check "intervals: several" test "$(wc -l <"$T/out")" -gt 3
+stat -e task-clock -I 50 -- sleep 0.3
+check_equal "intervals in milliseconds: the heading of perf" "$(grep -c '^#' "$T/out") $(head -n 1 "$T/out")" \
+	"1 #           time              counts unit events"
+check "intervals in milliseconds: several" test "$(wc -l <"$T/out")" -gt 3
 stat "${WRITES[@]}" -r 5 --json -- "${DD[@]}"
 check "five runs: the mean and its error" \
 	grep -q '"runs": 5, .*"value": 5000.000000, .*"spread_percent": 0.000,' "$T/out"

@@ -242,6 +242,23 @@ TEST(counts_of_runs_and_cpus_as_text)
 		"\n");
 }
 
+TEST(counts_of_an_interval_as_text)
+{
+	counts.since_start = 1.5;
+	counts.by = "cpu";
+	row.label = "0";
+	(void)add("task-clock", 1e9);
+	counts.has_heading = true;
+	check_written(MEDIA_TEXT,
+		      "#           time  cpu               counts unit events\n"
+		      "     1.500000000  CPU0            1,000.00 msec task-clock          "
+		      "     #    0.500 CPUs utilized\n");
+	counts.has_heading = false;
+	check_written(MEDIA_TEXT,
+		      "     1.500000000  CPU0            1,000.00 msec task-clock               "
+		      "#    0.500 CPUs utilized\n");
+}
+
 TEST(counts_as_markdown)
 {
 	add_some();

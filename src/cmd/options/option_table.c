@@ -236,34 +236,51 @@ static void print_help(const struct option_table *table)
 
 /* --- unknown options -------------------------------------------------------------------------- */
 
-/* Options of perf and bcc's tools that have another name here or are not needed. */
+/*
+ * Options of perf and bcc's tools that have another name here or are not needed. A letter that is another option here
+ * is looked up when that option rejects its value.
+ */
 static const struct {
 	const char *option;
 	const char *ours; /* the hint is for commands with this option; NULL: for all others */
 	const char *hint;
 } elsewhere[] = {
 	{"--all-cpus", "all", "use -a, --all, which is the default"},
+	{"-B", "detailed", "omit it: numbers are always grouped by commas"},
+	{"--big-num", "detailed", "omit it: numbers are always grouped by commas"},
 	{"--annotations", "annotate", "use --annotate"},
 	{"--branch-any", "unwind", "branch records are not supported; unwind tables are used"},
 	{"-b", "unwind", "branch records are not supported; unwind tables are used"},
+	{"-d", "detailed", "perf's -d is --detailed here; -d takes the duration"},
+	{"--field-separator", "detailed", "use --csv, whose first line names its columns"},
+	{"--for-each-cgroup", "per-cgroup", "use --per-cgroup, with --cgroup PATH above them"},
 	{"-g", "regexp", "use 'stook stackcount' to record stacks"},
 	{"--call-graph", "regexp", "use 'stook stackcount' to record stacks"},
 	{"-g", NULL, "stacks are always recorded: omit it"},
 	{"--call-graph", NULL, "stacks are always recorded: omit it"},
 	{"-G", "cgroup", "use --cgroup PATH"},
+	{"-i", "detailed", "perf's -i is --no-follow here; -i takes the interval"},
+	{"--interval-count", "detailed", "use -d SECS: N times the interval"},
+	{"-j", "json", "use --json"},
+	{"--json-output", "json", "use --json"},
 	{"--hash-storage-size", "count-entries", "use --count-entries N"},
 	{"--include-idle", "idle", "use -I, --idle"},
 	{"--kernel-stacks-only", "kernel", "use -K, --kernel"},
 	{"-L", "tid", "use -t, --tid"},
+	{"-M", "detailed", "omit it: the metrics of the counted events are always printed"},
+	{"--metrics", "detailed", "omit it: the metrics of the counted events are always printed"},
 	{"-m", "ring-bytes", "use --ring-bytes N, which is rarely needed"},
 	{"--mmap-pages", "ring-bytes", "use --ring-bytes N, which is rarely needed"},
 	{"--no-inherit", "no-follow", "use --no-follow"},
 	{"-P", "by", "use --by pid"},
 	{"--perpid", "by", "use --by pid"},
 	{"--stack-storage-size", "count-entries", "not needed: there is no limited stack storage"},
+	{"--timeout", "duration", "use -d, in seconds or with a unit: -d 500ms"},
+	{"--topdown", "preset", "use --preset topdown"},
 	{"-u", "pid", "select the user's processes: -p $(pgrep -d, -u USER)"},
 	{"--uid", "pid", "select the user's processes: -p $(pgrep -d, -u USER)"},
 	{"--user-stacks-only", "user", "use -U, --user"},
+	{"-x", "detailed", "use --csv, whose first line names its columns"},
 };
 
 static bool has_option(const struct rows *rows, const char *name)
@@ -404,6 +421,16 @@ static void hint_two_dashes(const struct rows *rows, const char *word, struct er
 		error_hint(error, "did you mean -%s?", word);
 }
 
+/* `stat -d -- CMD` is parsed as -d with the value "--": perf's -d takes none. */
+static void hint_other_letter(const struct rows *rows, int letter, struct error *error)
+{
+	const char option[] = {'-', (char)letter, '\0'};
+	const char *hint = letter < FIRST_LONG_ONLY ? find_elsewhere(rows, option) : NULL;
+
+	if (hint && !*error->hint)
+		error_hint(error, "%s", hint);
+}
+
 /* --- bundles of bcc's letters ---------------------------------------------------------------- */
 
 /* Finds the row of a letter; with bundled, rows whose bundled letter it is take precedence. */
@@ -481,15 +508,20 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 			print_help(table);
 			return 1;
 		}
-		if (value == ':')
-			return error_set(error, -EINVAL, "'%s' needs a value", argv[word]);
+		if (value == ':') {
+			err = error_set(error, -EINVAL, "'%s' needs a value", argv[word]);
+			hint_other_letter(&rows, optopt, error);
+			return err;
+		}
 		if (value == '?')
 			return unknown_option(&rows, argv[0], argv[word],
 					      argv[word][1] == '-' ? '\0' : (char)optopt, error);
 		if (value >= 0) {
 			err = take_option(&rows, row_of(&rows, value), optarg, error);
-			if (err < 0)
+			if (err < 0) {
 				hint_two_dashes(&rows, argv[word], error);
+				hint_other_letter(&rows, value, error);
+			}
 		} else if (optind >= argc || optind > word) {
 			return 0; /* at the end, or just after a `--` */
 		} else {
