@@ -104,6 +104,10 @@ check_equal "three runs: status of the command" $STATUS 7
 check_equal "three runs" "$(grep -cx ran "$T/out")" 3
 check "text: CPUs utilized" grep -qE '^ +[0-9.]+ msec task-clock +# +[0-9.]+ CPUs utilized' "$T/out"
 check "text: times" grep -qE '^ +[0-9.]+ ± [0-9.]+ seconds time elapsed' "$T/out"
+# A program on a tracepoint must not keep hits from counters.
+"$STOOK" funccount t:syscalls:sys_enter_write -- "$STOOK" stat -q "${WRITES[@]}" -o "$T/beside.csv" -- "${DD[@]}" \
+	>/dev/null 2>&1
+check_equal "beside funccount: writes" "$(cut -d, -f 4 "$T/beside.csv" | tail -n 1)" 5000
 stat -- sh -c 'kill -KILL $$'
 check_equal "status of a command that was killed" $STATUS 137
 stat -- /nowhere/program
