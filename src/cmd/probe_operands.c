@@ -23,6 +23,9 @@
 #include "collect/tallier.h"
 #include "probe/attach/probe_features.h"
 #include "probe/find/arguments.h"
+#include "probe/find/pattern.h"
+#include "probe/find/tracepoint_filter.h"
+#include "probe/find/tracepoints.h"
 #include "proc/tracefs.h"
 
 /* --- operands -------------------------------------------------------------------------------- */
@@ -217,6 +220,72 @@ int probe_weight_find(const struct probe_weight *weight, const struct probe_list
 	*ret = fetches;
 	fetches = NULL;
 	return 0;
+}
+
+/* --- filters --------------------------------------------------------------------------------- */
+
+static int compile_filter(struct probe *probe, const char *filter, struct error *error)
+{
+	cleanup_fd int tracefs_fd = tracefs_open(error);
+	cleanup_free char *format = NULL;
+	int err = tracefs_fd < 0 ? tracefs_fd : read_format(tracefs_fd, probe, &format, error);
+
+	return err ? err
+		   : tracepoint_filter_compile(probe->name, format, filter, &probe->filter,
+					       &probe->nr_filter, error);
+}
+
+/* Finds the filter of the patterns that a probe matches: *ret NULL: none. */
+static int find_filter(const struct probe *probe, const struct probe_options *options,
+		       const struct pattern *patterns, const char **ret, struct error *error)
+{
+	bool is_found = false;
+	size_t i;
+
+	for (i = 0; i < options->nr_patterns; i++) {
+		const char *filter = options->filters[i];
+
+		if (!tracepoint_fits(&patterns[i], probe) || patterns[i].is_exclusion)
+			continue;
+		if (is_found && (*ret ? !filter || strcmp(*ret, filter) != 0 : filter != NULL))
+			return error_set(error, -EINVAL,
+					 "'%s' matches patterns with different filters",
+					 probe->name);
+		*ret = filter;
+		is_found = true;
+	}
+	return 0;
+}
+
+int probe_filters_compile(struct probe_list *list, const struct probe_options *options,
+			  struct error *error)
+{
+	cleanup_free struct pattern *patterns = calloc(options->nr_patterns + 1, sizeof(*patterns));
+	bool is_any = false;
+	size_t nr, i;
+	int err = patterns ? 0 : error_no_memory(error, "");
+
+	for (nr = 0; nr < options->nr_patterns && !err; nr++) {
+		is_any |= options->filters[nr] != NULL;
+		err = pattern_parse(options->patterns[nr], options->is_regex, &patterns[nr], error);
+		if (err || !options->filters[nr] || patterns[nr].kind == PATTERN_TRACEPOINT)
+			continue;
+		err = error_set(error, -EINVAL, "--filter is for tracepoints, not for '%s'",
+				options->patterns[nr]);
+		error_hint(error, "a tracepoint is t:CATEGORY:NAME");
+		pattern_clear(&patterns[nr]);
+		break;
+	}
+	for (i = 0; i < list->nr_probes && !err && is_any; i++) {
+		const char *filter = NULL;
+
+		err = find_filter(&list->probes[i], options, patterns, &filter, error);
+		if (!err && filter)
+			err = compile_filter(&list->probes[i], filter, error);
+	}
+	for (i = 0; i < nr && patterns; i++)
+		pattern_clear(&patterns[i]);
+	return err;
 }
 
 /* --- queries --------------------------------------------------------------------------------- */

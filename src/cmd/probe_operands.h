@@ -1,6 +1,6 @@
 /*
- * Places of values at the probes of a run: of a weight (`stook stackcount --weight`), or of the
- * keys and values of a query (`stook tally`, `stook funccount --by`).
+ * Places of values at the probes of a run: of a weight (`stook stackcount --weight`), of the
+ * keys and values of a query (`stook tally`, `stook funccount --by`), or in the filter of a tracepoint.
  */
 #ifndef STOOK_CMD_PROBE_OPERANDS_H
 #define STOOK_CMD_PROBE_OPERANDS_H
@@ -14,6 +14,7 @@
 #include "probe/expression/expression.h"
 #include "probe/expression/probe_list.h"
 #include "probe/expression/tally_query.h"
+#include "run/config.h"
 
 struct probe_operands {
 	char **formats; /* for each initial probe: a tracepoint's format, or NULL */
@@ -37,6 +38,13 @@ int probe_weight_parse(const char *text, struct probe_weight *ret, struct error 
 int probe_weight_find(const struct probe_weight *weight, const struct probe_list *list,
 		      const struct probe_features *features, struct tally_fetch **ret,
 		      struct error *error);
+
+/*
+ * Compiles the filters of the options' patterns for the list's tracepoints. 0 or a negative errno, also if two patterns
+ * with different filters match the same tracepoint.
+ */
+int probe_filters_compile(struct probe_list *list, const struct probe_options *options,
+			  struct error *error);
 
 struct tally_places {
 	struct tally_query query;

@@ -171,6 +171,16 @@ static int take_event(void *context, const char *value, struct error *error)
 	return err;
 }
 
+static int take_filter(void *context, const char *value, struct error *error)
+{
+	struct profile_options *options = context;
+
+	if (!options->nr_events)
+		return probe_options_take_filter(&options->tracepoints, value, error);
+	return error_set(error, -EINVAL, "--filter is for tracepoints, not for '%s'",
+			 options->events[options->nr_events - 1].event.name);
+}
+
 static int take_states(void *context, const char *value, struct error *error)
 {
 	static const char *const names[] = {
@@ -216,6 +226,8 @@ static const struct option_row rows[] = {
 	{'e', "event", "EVENT", take_event,
 	 "events to sample: cycles, cpu-clock, page-faults, r1c2, cycles:u, sched:sched_switch, "
 	 "cpu/event=0x3c,umask=1/pp, mem:0x4040a0/8:w, …"},
+	{0, "filter", "FILTER", take_filter,
+	 "behind a tracepoint: only its hits of which this is true: 'prev_prio < 100'"},
 	OPTION_SWITCH('I', "idle", struct profile_options, source.include_idle,
 		      "include idle CPUs"),
 	OPTION_SWITCH(0, "off-cpu", struct profile_options, off_cpu,

@@ -69,6 +69,13 @@ static int take_weight(void *context, const char *value, struct error *error)
 	return probe_weight_parse(value, &stackcount->weight, error);
 }
 
+static int take_filter(void *context, const char *value, struct error *error)
+{
+	struct stackcount *stackcount = context;
+
+	return probe_options_take_filter(&stackcount->probe_options, value, error);
+}
+
 /* bcc's letter for the duration; in bcc's stackcount -d is --delimited. */
 static int take_duration(void *context, const char *value, struct error *error)
 {
@@ -79,6 +86,8 @@ static int take_duration(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	{0, "weight", "VALUE", take_weight, "sum up arg1, retval, args.FIELD, … instead of hits"},
+	{0, "filter", "FILTER", take_filter,
+	 "behind a tracepoint: only its hits of which this is true: 'prev_prio < 100'"},
 	{'D', NULL, "SECS", take_duration, NULL},
 };
 
@@ -169,6 +178,9 @@ static int prepare(void *context, struct error *error)
 	err = probe_search_find(&stackcount->search, &stackcount->probe_options, &stackcount->tasks,
 				error);
 
+	if (!err)
+		err = probe_filters_compile(&stackcount->search.list, &stackcount->probe_options,
+					    error);
 	if (!err)
 		err = make_names(stackcount, error);
 	if (!err && stackcount->weight_text)

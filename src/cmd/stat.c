@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -37,6 +38,7 @@
 #include "event/event.h"
 #include "kernel/cpus.h"
 #include "kernel/perf_open.h"
+#include "probe/find/tracepoint_filter.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 #include "proc/tracefs.h"
@@ -54,7 +56,7 @@ struct stat_options {
 	struct run_config tasks;
 	uint32_t *cpus;
 	size_t nr_cpus;
-	const char *event_lists[EVENT_LISTS_MAX];
+	const char *event_lists[EVENT_LISTS_MAX], *filters[EVENT_LISTS_MAX];
 	size_t nr_event_lists;
 	const struct preset *preset;
 	unsigned details;
@@ -189,6 +191,24 @@ static int take_interval_ms(void *context, const char *value, struct error *erro
 	return err;
 }
 
+static int take_filter(void *context, const char *value, struct error *error)
+{
+	struct stat_options *options = context;
+	const size_t last = options->nr_event_lists - 1;
+
+	if (!options->nr_event_lists)
+		return error_set(error, -EINVAL,
+				 "--filter '%.100s' has no tracepoint: it stands behind -e", value);
+	if (options->filters[last]) {
+		(void)error_set(error, -EINVAL, "'%s' has two filters", options->event_lists[last]);
+		error_hint(error, "combine them: '(%.100s) && (%.100s)'", options->filters[last],
+			   value);
+		return -EINVAL;
+	}
+	options->filters[last] = value;
+	return 0;
+}
+
 static int take_preset(void *context, const char *value, struct error *error)
 {
 	static const char *const names[] = {"stalls", "topdown"};
@@ -230,6 +250,8 @@ TAKE_BY(cgroup, COUNTING_CGROUP)
 static const struct option_row rows[] = {
 	{'e', "event", "EVENT,…", take_events,
 	 "events to count, and groups {a,b}: cycles, cache-misses:u, sched:sched_switch, …"},
+	{0, "filter", "FILTER", take_filter,
+	 "behind -e with a tracepoint: only its hits of which this is true: 'prev_prio < 100'"},
 	{0, "detailed", NULL, take_detailed,
 	 "also caches; again: also TLBs; a third time: also prefetches"},
 	{0, "preset", "NAME", take_preset,
@@ -410,6 +432,50 @@ static int add_preset(struct stat_run *stat, struct event_host *host, struct err
 				   preset->name);
 }
 
+/* Tries the filter, so that the kernel's answer can be explained. */
+static int try_filter(const struct event *event, int tracefs_fd, struct error *error)
+{
+	const char *colon = strchr(event->name, ':');
+	const int nr_name = colon ? (int)strcspn(colon + 1, ":") : 0;
+	struct perf_event_attr attr = event->attr;
+	cleanup_free char *path = NULL, *format = NULL, *name = NULL;
+	cleanup_fd int fd = -1;
+	int code;
+
+	if (event->attr.type != PERF_TYPE_TRACEPOINT || !colon)
+		return error_set(error, -EINVAL, "--filter is for tracepoints, not for '%s'",
+				 event->name);
+	attr.disabled = 1;
+	fd = perf_open_own(&attr);
+	/* An event that cannot be opened is reported as such. */
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) == 0)
+		return 0;
+	code = -errno;
+	name = text_printf("%.*s", (int)(colon - event->name) + 1 + nr_name, event->name);
+	path = text_printf("events/%.*s/%.*s/format", (int)(colon - event->name), event->name,
+			   nr_name, colon + 1);
+	format = name && path ? tracefs_read(tracefs_fd, path, NULL) : NULL;
+	/* EPERM: the kernel's answer to an operator without a value. */
+	if (format && (code == -EINVAL || code == -EPERM))
+		return tracepoint_filter_explain(name, format, event->filter, error);
+	return error_set(error, code, "cannot set the filter '%.200s' of '%s': %s", event->filter,
+			 event->name, strerror(-code));
+}
+
+/* Sets the filter of an option's events, from the first one on. */
+static int set_filter(struct stat_run *stat, size_t first, const char *filter, int tracefs_fd,
+		      struct error *error)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = first; i < stat->events.nr && !err; i++) {
+		stat->events.items[i].filter = filter;
+		err = try_filter(&stat->events.items[i], tracefs_fd, error);
+	}
+	return err;
+}
+
 static int choose_events(struct stat_run *stat, struct error *error)
 {
 	const struct stat_options *options = &stat->options;
@@ -420,8 +486,13 @@ static int choose_events(struct stat_run *stat, struct error *error)
 	int err = host ? 0 : -ENOMEM;
 	size_t i;
 
-	for (i = 0; i < options->nr_event_lists && !err; i++)
+	for (i = 0; i < options->nr_event_lists && !err; i++) {
+		const size_t first = stat->events.nr;
+
 		err = add_events(stat, host, options->event_lists[i], false, error);
+		if (!err && options->filters[i])
+			err = set_filter(stat, first, options->filters[i], tracefs_fd, error);
+	}
 	if (!err && options->preset)
 		err = add_preset(stat, host, error);
 	else if (!err && (!options->nr_event_lists || options->details))

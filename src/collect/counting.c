@@ -257,9 +257,15 @@ static int open_counter(struct counting *counting, size_t number, const struct t
 {
 	struct perf_event_attr attr = attributes(counting, number, target);
 	struct counting_event *state = &counting->states[number];
+	const char *filter = counting->events[number].filter;
 	int fd = counting->config.open(&attr, target->id, cpu, group_fd, target->flags);
 	int code = fd < 0 ? -errno : 0;
 
+	if (fd >= 0 && filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0) {
+		code = -errno;
+		(void)close(fd);
+		return code;
+	}
 	if (fd >= 0)
 		return fd;
 	if ((code == -EACCES || code == -EPERM) && !attr.exclude_kernel && !attr.exclude_user) {

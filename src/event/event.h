@@ -7,7 +7,8 @@
  *	uncore_imc/cas_count_read/				of each PMU uncore_imc_0, uncore_imc_1, …
  *	mem-loads  mem-loads/ldlat=30/P				events that a PMU has names for, on each such PMU
  *	uops_executed.core  UOPS_EXECUTED:CORE			names of the CPU's vendor, see event/models.h
- *	{cycles,instructions}:u,faults				groups, which are counted together, and lists
+ *	{cycles,instructions}:u,faults				groups, which are counted together, and lists;
+ *								a group of several PMUs becomes one of each
  *
  * The modifiers are perf's: u k h (user, kernel, hypervisor), G H (guest, host), I (not while idle), p pp ppp P
  * (precise), D (pinned), e (exclusive), S (the leader's sample reads the group), W (weak group).
@@ -39,6 +40,8 @@ struct event {
 	bool is_most_precise; /* P: the highest precise_ip that the kernel accepts */
 	bool reads_group;     /* S */
 	bool is_weak;	      /* W, at the leader: counted one by one if the group does not fit */
+	/* A tracepoint's filter, not owned: parsing sets NULL, every hit counts. */
+	const char *filter;
 };
 
 /* --- where events are described ---------------------------------------------------------------- */

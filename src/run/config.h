@@ -97,6 +97,8 @@ struct stack_options {
 struct probe_options {
 	const char *patterns[PROBE_PATTERNS_MAX];
 	size_t nr_patterns;
+	/* By pattern: the filter of its tracepoints (probe/find/tracepoint_filter.h); NULL: none */
+	const char *filters[PROBE_PATTERNS_MAX];
 	bool is_regex;	    /* -r, --regexp */
 	bool list;	    /* -l, --list: print what matches, attach nothing */
 	bool force_returns; /* --force: allow return probes on Go, C++, Rust functions */

@@ -253,6 +253,7 @@ static const struct {
 	{"-b", "unwind", "branch records are not supported; unwind tables are used"},
 	{"-d", "detailed", "perf's -d is --detailed here; -d takes the duration"},
 	{"--field-separator", "detailed", "use --csv, whose first line names its columns"},
+	{"--filter", "where", "use --where 'args.FIELD < 100'"},
 	{"--for-each-cgroup", "per-cgroup", "use --per-cgroup, with --cgroup PATH above them"},
 	{"-g", "regexp", "use 'stook stackcount' to record stacks"},
 	{"--call-graph", "regexp", "use 'stook stackcount' to record stacks"},

@@ -143,6 +143,24 @@ int probe_options_check(const struct probe_options *options, const char *questio
 	return -EINVAL;
 }
 
+int probe_options_take_filter(struct probe_options *options, const char *value, struct error *error)
+{
+	const size_t last = options->nr_patterns - 1;
+
+	if (!options->nr_patterns)
+		return error_set(error, -EINVAL,
+				 "--filter '%.100s' has no tracepoint: it stands behind one",
+				 value);
+	if (options->filters[last]) {
+		(void)error_set(error, -EINVAL, "'%s' has two filters", options->patterns[last]);
+		error_hint(error, "combine them: '(%.100s) && (%.100s)'", options->filters[last],
+			   value);
+		return -EINVAL;
+	}
+	options->filters[last] = value;
+	return 0;
+}
+
 void probe_options_clear(struct probe_options *options)
 {
 	debug_folders_clear(options->debug_folders, &options->nr_debug_folders);

@@ -36,6 +36,13 @@ int probe_options_take_word(void *context, const char *word, struct error *error
 int probe_options_check(const struct probe_options *options, const char *question,
 			const char *example, struct error *error);
 
+/*
+ * Takes the value of --filter, for the tracepoints of the last pattern. 0; or a negative errno, if there is none, or it
+ * has a filter.
+ */
+int probe_options_take_filter(struct probe_options *options, const char *value,
+			      struct error *error);
+
 void probe_options_clear(struct probe_options *options);
 
 #endif

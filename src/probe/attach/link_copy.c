@@ -6,6 +6,8 @@
  * descriptors of our maps. Verifying a program that only counts takes a tenth of a millisecond, so
  * this works for thousands of probes.
  *
+ * A tracepoint's filter (probe/find/tracepoint_filter.h) stands before the copy's instructions.
+ *
  * fentry finds functions by their BTF, which has one function per name. If several static functions
  * have one name, it would take the first, so these are refused.
  */
@@ -126,21 +128,46 @@ size_t link_copy_number(struct bpf_insn *instructions, size_t nr, uint32_t numbe
 	return nr_found;
 }
 
+/* Copies the types for a program that begins nr instructions earlier; its first function still begins at 0. */
+static struct bpf_func_info *types_behind(const struct program_types *types, size_t nr)
+{
+	const size_t bytes = (size_t)types->nr * types->function_bytes;
+	struct bpf_func_info *functions = malloc(bytes + 1);
+	uint32_t i;
+
+	if (!functions)
+		return NULL;
+	memcpy(functions, types->functions, bytes);
+	for (i = 1; i < types->nr; i++)
+		((struct bpf_func_info *)((char *)functions + (size_t)i * types->function_bytes))
+			->insn_off += (uint32_t)nr;
+	return functions;
+}
+
 static int load(const struct copying *copying, uint32_t number, char *log)
 {
 	const struct link_state *state = copying->state;
-	size_t bytes = copying->nr * sizeof(*copying->instructions);
-	cleanup_free struct bpf_insn *copy = malloc(bytes);
+	const struct probe *probe = link_probe(state, number);
+	const size_t nr = probe->nr_filter + copying->nr;
+	cleanup_free struct bpf_insn *copy = calloc(nr, sizeof(*copy));
+	cleanup_free struct bpf_func_info *functions = NULL;
 	LIBBPF_OPTS(bpf_prog_load_opts, options,
 		    .expected_attach_type = bpf_program__expected_attach_type(copying->original));
 	int fd;
 
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, copying->instructions, bytes);
-	program_types_set(copying->types, &options);
-	if (!link_copy_number(copy, copying->nr, number))
+	memcpy(copy + probe->nr_filter, copying->instructions, copying->nr * sizeof(*copy));
+	if (!link_copy_number(copy + probe->nr_filter, copying->nr, number))
 		return -ENOEXEC;
+	program_types_set(copying->types, &options);
+	if (probe->nr_filter) {
+		memcpy(copy, probe->filter, probe->nr_filter * sizeof(*copy));
+		functions = types_behind(copying->types, probe->nr_filter);
+		if (!functions)
+			return -ENOMEM;
+		options.func_info = copying->types->nr ? functions : NULL;
+	}
 	if (copying->hook != HOOK_TRACEPOINT)
 		options.attach_btf_id = state->function_types[number];
 	if (log) {
@@ -149,8 +176,7 @@ static int load(const struct copying *copying, uint32_t number, char *log)
 		options.log_size = LOG_BYTES;
 	}
 	fd = bpf_prog_load(bpf_program__type(copying->original),
-			   bpf_program__name(copying->original), LICENSE, copy, copying->nr,
-			   &options);
+			   bpf_program__name(copying->original), LICENSE, copy, nr, &options);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -38,6 +38,8 @@ void probe_list_clear(struct probe_list *list)
 		next = block->next;
 		free(block);
 	}
+	for (i = 0; i < list->nr_probes; i++)
+		free(list->probes[i].filter);
 	free(list->probes);
 	free(list->files);
 	free(list->refusals);

@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 
+struct bpf_insn;
+
 enum probe_kind {
 	PROBE_USER,   /* an instruction of a file, usually a function's first */
 	PROBE_USDT,   /* a static probe of a file: also an instruction, with its own arguments */
@@ -41,6 +43,9 @@ struct probe {
 		detail; /* distinguishes probes with the same name: "hash.c", "+0x4a0"; NULL: none */
 	const char *why_no_return; /* why its return cannot be probed; NULL: it can */
 	const char *arguments;	   /* USDT: its note's "-4@%eax 8@-24(%rbp)"; NULL: none */
+	/* A tracepoint's filter as instructions, set after it was added and freed with the list. */
+	struct bpf_insn *filter;
+	size_t nr_filter;
 };
 
 /* True for probes in a file, false for kernel probes. */

@@ -76,6 +76,19 @@ static bool fits(const struct pattern *pattern, const struct tracepoint *tracepo
 	       (!pattern->name || matcher_matches(pattern->name, tracepoint->name));
 }
 
+bool tracepoint_fits(const struct pattern *pattern, const struct probe *probe)
+{
+	char category[NAME_BYTES];
+	const char *slash;
+
+	if (pattern->kind != PATTERN_TRACEPOINT || probe->kind != PROBE_TRACEPOINT)
+		return false;
+	slash = strchr(probe->symbol, '/');
+	(void)snprintf(category, sizeof(category), "%.*s", (int)(slash - probe->symbol),
+		       probe->symbol);
+	return fits(pattern, &(struct tracepoint){category, slash + 1, 0});
+}
+
 size_t tracepoints_choose(struct tracepoints *tracepoints, const struct pattern *pattern)
 {
 	size_t i, nr = 0;

@@ -43,6 +43,9 @@ bool tracepoints_have(const struct tracepoints *tracepoints, const struct patter
 bool tracepoints_have_category(const struct tracepoints *tracepoints,
 			       const struct matcher *category);
 
+/* True if the probe is a tracepoint that matches the pattern. */
+bool tracepoint_fits(const struct pattern *pattern, const struct probe *probe);
+
 /* Drops excluded ones from the chosen. Returns how many remain. */
 size_t tracepoints_settle(struct tracepoints *tracepoints);
 

@@ -20,3 +20,10 @@ done
 
 stackcount t:task:task_newtask -- counted -o truth 200 threads
 check "a tracepoint" test "$(sum_matching '^counted;.*task_newtask')" -eq 72
+
+# A filter is evaluated by our instructions; for `stook stat`, by the kernel.
+filter='filename == "/bin/sleep" && common_pid > 1 || filename ~ "/bin/tru*"'
+stackcount t:sched:sched_process_exec --filter "$filter" -- sh -c 'sleep 0; true; ls; exec sleep 0'
+hits=$(sum_matching .)
+stook stat -e sched:sched_process_exec --filter "$filter" --csv -- sh -c 'sleep 0; true; ls; exec sleep 0' >rows 2>err
+check "a filter: $hits hits" test "$hits" -ge 2 -a "$hits" = "$(tail -n 1 rows | cut -d, -f 4)"
