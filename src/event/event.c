@@ -264,6 +264,29 @@ char *event_split(char **rest)
 	return text;
 }
 
+/*
+ * The kernel has no groups across PMUs, and a generic event is one of each kind of core: a group of several PMUs becomes
+ * a group of each, and what needs no PMU of the tree (a clock, a tracepoint) is counted beside them, on all CPUs.
+ */
+static size_t find_leader(const struct events *events, size_t first, size_t number)
+{
+	const char *pmu = events->items[number].pmu, *one = "";
+	bool is_divided = false;
+	size_t i;
+
+	for (i = first; i < events->nr; i++) {
+		const char *other = events->items[i].pmu;
+
+		is_divided |= *one && *other && strcmp(one, other) != 0;
+		one = *other ? other : one;
+	}
+	if (!is_divided)
+		return first;
+	for (i = first; i < number && (!*pmu || strcmp(events->items[i].pmu, pmu) != 0);)
+		i++;
+	return i;
+}
+
 /* {EVENT,…}[:MODIFIERS] */
 static int parse_group(struct parser *parser, char *text)
 {
@@ -290,10 +313,10 @@ static int parse_group(struct parser *parser, char *text)
 	for (i = first; !err && i < parser->out->nr; i++) {
 		struct event *event = &parser->out->items[i];
 
-		event->leader = first;
-		if (i > first)
+		event->leader = find_leader(parser->out, first, i);
+		if (event->leader != i)
 			event->attr.pinned = event->attr.exclusive = 0;
-		modify(event, modifiers, i == first);
+		modify(event, modifiers, event->leader == i);
 	}
 	return err;
 }

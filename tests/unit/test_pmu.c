@@ -298,6 +298,27 @@ TEST(pmu_hybrid)
 	end(&fixture);
 }
 
+/* A group on a hybrid CPU: cycles and instructions of the one kind, those of the other, and the clock alone. */
+TEST(pmu_hybrid_groups)
+{
+	static const size_t leaders[] = {0, 1, 2, 1, 2, 5, 5};
+	struct fixture fixture;
+	size_t i;
+
+	begin(&fixture, "alderlake", "");
+	parse(&fixture, "{task-clock,cycles,instructions}:D,{cpu_core/event=1/,faults}");
+	CHECK_EQ(fixture.events.nr, ARRAY_SIZE(leaders));
+	for (i = 0; i < ARRAY_SIZE(leaders); i++) {
+		const struct event *event = &fixture.events.items[i];
+
+		CHECK_EQ(event->leader, leaders[i]);
+		CHECK_EQ(event->attr.pinned, i < 3);
+	}
+	CHECK_STR(fixture.events.items[1].pmu, "cpu_core");
+	CHECK_STR(fixture.events.items[4].pmu, "cpu_atom");
+	end(&fixture);
+}
+
 /* --- modifiers and groups ---------------------------------------------------------------------- */
 
 TEST(pmu_modifiers)
