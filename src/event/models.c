@@ -116,8 +116,11 @@ static int encode(const struct library *library, const char *pmu, const char *te
 	return 0;
 }
 
-/* Intel's fixed counters, which libpfm4 names otherwise. */
-static const char *other_name(const char *text)
+/*
+ * Intel's fixed counters. Where libpfm4 has these names, its codes are of pseudo events, some of which the kernel does not
+ * know and would count as nothing; its other names have the codes that perf's tables have.
+ */
+static const char *fixed_counter(const char *text)
 {
 	static const struct {
 		const char *perf, *libpfm4;
@@ -137,7 +140,7 @@ static const char *other_name(const char *text)
 
 int models_find(const char *model, const char *text, struct model_code *ret)
 {
-	const char *other = other_name(text);
+	const char *other = fixed_counter(text);
 	struct library library;
 	pfm_pmu_info_t info;
 	int number = 0, err = open_library(&library);
@@ -147,9 +150,9 @@ int models_find(const char *model, const char *text, struct model_code *ret)
 	err = -ENOSYS;
 	/* "::" would name another model. */
 	while (!strstr(text, "::") && next_pmu(&library, model, &number, &info)) {
-		err = encode(&library, info.name, text, ret);
-		if (err && other)
-			err = encode(&library, info.name, other, ret);
+		err = other ? encode(&library, info.name, other, ret) : -ENOENT;
+		if (err)
+			err = encode(&library, info.name, text, ret);
 		if (!err)
 			return 0;
 	}

@@ -5,7 +5,8 @@
 # trees of PMUs of other machines (tests/unit/pmu_trees.txt), the events of the trees and the tables of vendors' events
 # that perf contains. Vendors' names come from libpfm4, which has many events under other names, and lacks some: the
 # test counts these, and fails if a name means something else. With EVENT_TABLES, the kernel's directory
-# tools/perf/pmu-events/arch/x86, each event is also compared by its terms.
+# tools/perf/pmu-events/arch, each event is also compared by its terms; and with the tables' encodings, without perf, the
+# events of more models.
 #
 # perf opens tracepoints and closes them again, which takes the kernel some 30 ms each: one in TRACEPOINTS (10) is
 # compared.
@@ -15,8 +16,10 @@
 PRINT_EVENTS=${PRINT_EVENTS:-$ROOT/build/tests/tools/print_events}
 COMPARE=$ROOT/tests/tools/compare_events.py
 
-# libpfm4 4.13 counts other micro-operations than perf's tables, by these names.
-OTHER_MEANINGS='^uops_retired\.(stall|total)_cycles:'
+# libpfm4 4.13 has other codes than perf's tables for these names: other micro-operations, masks or thresholds. Those of
+# topdown.* are the kernel's numbers for the same events of a fixed counter.
+OTHER_MEANINGS='^(uops_retired\.((stall|total)_cycles|ms)|topdown\..*_slots|mem_load_misc_retired\.uc|mem_trans_retired'
+OTHER_MEANINGS+='\.store_sample|exe\.amx_busy|arith\.int_divider_active|int_misc\.unknown_branch_cycles):'
 
 # Makes the trees, each below a directory that stands for /sys.
 make_trees() {
@@ -36,6 +39,23 @@ compare_host() {
 		pass "$(figure names 2) events of perf list on this host"
 	else
 		fail "events of perf list on this host" "$(head -n 3 "$T/compared" | cut -c 1-400 | tr '\n' ';')"
+	fi
+}
+
+# compare_tables TREE MODEL TABLES: the events of the tables' cores, without perf
+compare_tables() {
+	local differ
+	if ! "$COMPARE" "$PRINT_EVENTS" "$T/$1" - "$2" "$EVENT_TABLES/$3" >"$T/compared"; then
+		fail "$3" "cannot compare"
+		return
+	fi
+	differ=$(grep -vE "^(terms|names) [0-9]|\| error: unknown event|$OTHER_MEANINGS" "$T/compared")
+	if [ -n "$differ" ] || [ "$(figure terms 4)" -eq 0 ]; then
+		fail "events of $3" "$(head -n 3 <<<"$differ" | cut -c 1-400 | tr '\n' ';')"
+	else
+		pass "tables of $3: $(figure terms 2) events, $(figure terms 4) by their terms, $(figure names 4) by name, $(
+			grep -v '| error: ' "$T/compared" | grep -cE "$OTHER_MEANINGS") names mean others, $(
+			grep -c '| error: ' "$T/compared") names unknown"
 	fi
 }
 
@@ -70,7 +90,20 @@ fi
 for tree in skylake zen arm alderlake; do
 	compare_tree $tree
 done
-table() { echo "${EVENT_TABLES:+$EVENT_TABLES/$1}"; }
+table() { echo "${EVENT_TABLES:+$EVENT_TABLES/x86/$1}"; }
 compare_tree skylake GenuineIntel-6-5E-3 skl "$(table skylake)"
 compare_tree zen AuthenticAMD-25-1-1 amd64_fam19h_zen3 "$(table amdzen3)"
 compare_tree alderlake GenuineIntel-6-97-2 adl_glc "$(table alderlake)"
+if [ -z "${EVENT_TABLES:-}" ]; then
+	skip "tables of further models" "EVENT_TABLES"
+	exit
+fi
+# The formats of server cores since Skylake are those of Skylake.
+compare_tables skylake skx x86/skylakex
+compare_tables skylake icx x86/icelakex
+compare_tables skylake spr x86/sapphirerapids
+compare_tables zen amd64_fam17h_zen2 x86/amdzen2
+compare_tables zen amd64_fam19h_zen3 x86/amdzen3
+compare_tables alderlake adl_glc x86/alderlake
+compare_tables arm '' arm64/arm/cortex-a76-n1
+compare_tables arm '' arm64/arm/neoverse-v1

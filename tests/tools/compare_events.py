@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Compares the attributes of events with those that `perf stat -vv` shows.
+"""Compares the attributes of events with those that `perf stat -vv` shows, or that vendors' tables have.
 
 compare_events.py PRINT_EVENTS                              what perf lists on this host; of its
                                                             tracepoints one in TRACEPOINTS (1)
 compare_events.py PRINT_EVENTS TREE [CPUID MODEL [TABLES]]  over a tree, as this CPU
+compare_events.py PRINT_EVENTS TREE - MODEL TABLES          with the encodings of the tables, without perf
 
 TREE is a directory that perf takes for /sys; CPUID the name by which perf chooses its tables of vendors' events, MODEL
 libpfm4's name of the same CPU. TABLES is a directory with these tables as JSON, as in the kernel's
-tools/perf/pmu-events/arch: then each event is also compared by its terms.
+tools/perf/pmu-events/arch: then each event of a core is also compared by its terms. Without perf, encodings are put
+into attributes here, by the tree's formats.
 
-Lines `names NR same NR`, `terms NR same NR`, and for each other event `name: perf's | ours`.
+Lines `names NR same NR`, `terms NR same NR`, and for each other event `name: theirs | ours`.
 """
 import glob
 import json
@@ -101,7 +103,7 @@ def ours(names):
 
 
 def terms(event):
-    """The terms of an event in a table, as perf's jevents makes them."""
+    """The PMU of an event in a table, and its terms, as perf's jevents makes them."""
     words = ['event=%#x' % (int(event.get('EventCode', '0').split(',')[0], 0) | int(event.get('ExtSel', '0'), 0) << 8)]
     for key, name in (('AnyThread', 'any'), ('CounterMask', 'cmask'), ('EdgeDetect', 'edge'), ('Invert', 'inv'),
                       ('SampleAfterValue', 'period'), ('UMask', 'umask')):
@@ -115,7 +117,57 @@ def terms(event):
     register = registers.get(int(event.get('MSRIndex', '0').split(',')[0], 0))
     if register and event.get('MSRValue'):
         words.append('%s=%s' % (register, event['MSRValue']))
-    return '%s/%s/' % (event.get('Unit', 'cpu'), ','.join(words))
+    return event.get('Unit', 'cpu'), words
+
+
+def table():
+    """The events of cores in the tables, by name: PMU and terms. Arm's refer to a list that all models share."""
+    def read(pattern):
+        return [event for path in glob.glob(pattern) for event in json.load(open(path, encoding='utf-8'))]
+
+    shared = {event['EventName']: event for path in ('/..', '/../..') for event in read(tables + path + '/*.json')
+              if 'EventName' in event}
+    found = {}
+    for event in read(tables + '/*.json'):
+        event = dict(shared.get(event.get('ArchStdEvent'), {}), **event)
+        if 'EventName' in event and event.get('Unit', 'cpu') in ('cpu', 'cpu_core', 'cpu_atom'):
+            found[event['EventName'].lower(), event.get('Unit')] = terms(event)
+    return {name: found[name, unit] for name, unit in found}
+
+
+def encoded(pmu, words):
+    """The attributes of an event: each term's value in the bits that the PMU's format says."""
+    attr = {'type': int(read_sysfs(pmu, 'type'))}
+    for word in words:
+        key, value = word.split('=')
+        if key == 'period':
+            continue
+        field, bits = read_sysfs(pmu, 'format/' + key).split(':')
+        number = int(value, 0)
+        for part in bits.split(','):
+            low, high = [int(bit) for bit in (part + '-' + part).split('-')[:2]]
+            attr[field] = attr.get(field, 0) | (number & ((1 << (high - low + 1)) - 1)) << low
+            number >>= high - low + 1
+    return of(attr)
+
+
+def read_sysfs(pmu, name):
+    with open('%s/bus/event_source/devices/%s/%s' % (tree, pmu, name), encoding='utf-8') as file:
+        return file.read().strip()
+
+
+def compare_tables():
+    """Each event of the tables by its terms, and by its name, with the tables' encodings."""
+    core = 'cpu' if os.path.exists(tree + '/bus/event_source/devices/cpu') else None
+    by_name, by_terms, wanted = {}, {}, {}
+    for name, (pmu, words) in table().items():
+        pmu = pmu if pmu != 'cpu' else core or os.path.basename(
+            (glob.glob(tree + '/bus/event_source/devices/armv8_pmuv3*') or [tree + '/cpu_core'])[0])
+        by_name[name] = name
+        by_terms[name] = '%s/%s/' % (pmu, ','.join(words))
+        wanted[name] = [encoded(pmu, words)]
+    compare('terms', by_terms, wanted)
+    compare('names', by_name, wanted)
 
 
 def compare(what, texts, wanted):
@@ -137,14 +189,12 @@ def compare(what, texts, wanted):
         print('%s: %s | %s' % (text if what == 'names' else name + ' ' + text, want, answer))
 
 
+if cpuid == '-':
+    compare_tables()
+    sys.exit()
 names = listed()
 wanted = theirs(names)
 compare('names', {name: name for name in names}, wanted)
 if tables:
-    found = {}
-    for path in glob.glob(tables + '/*.json'):
-        with open(path, encoding='utf-8') as file:
-            for event in json.load(file):
-                if 'EventName' in event and event.get('Unit', 'cpu_core') == 'cpu_core':
-                    found[event['EventName'].lower()] = terms(event)
+    found = {name: '%s/%s/' % (pmu, ','.join(words)) for name, (pmu, words) in table().items() if pmu != 'cpu_atom'}
     compare('terms', {name: found[name] for name in names if name in found and wanted[name]}, wanted)
