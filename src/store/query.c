@@ -24,7 +24,7 @@
 struct chosen_block {
 	int64_t id;
 	enum block_level level;
-	uint64_t start_ns, end_ns, nr_epochs, measured_ns, lost;
+	uint64_t start_ns, end_ns, nr_epochs, measured_ns, lost, period_ns;
 	bool is_summed, is_chosen;
 };
 
@@ -37,7 +37,8 @@ struct choice {
 static int list_blocks(struct store *store, struct choice *choice)
 {
 	cleanup(store_finalize) sqlite3_stmt *select = store_prepare(
-		store, "SELECT id, level, start_ns, end_ns, summed, nr_epochs, measured_ns, lost "
+		store, "SELECT id, level, start_ns, end_ns, summed, nr_epochs, measured_ns, lost, "
+		       "period_ns "
 		       "FROM block"
 		       " WHERE level = ?1 AND start_ns < ?2 AND start_ns > ?3 AND end_ns > ?4"
 		       " ORDER BY start_ns, id");
@@ -61,6 +62,7 @@ static int list_blocks(struct store *store, struct choice *choice)
 				.nr_epochs = (uint64_t)sqlite3_column_int64(select, 5),
 				.measured_ns = (uint64_t)sqlite3_column_int64(select, 6),
 				.lost = (uint64_t)sqlite3_column_int64(select, 7),
+				.period_ns = (uint64_t)sqlite3_column_int64(select, 8),
 			};
 
 			if (ARRAY_ADD(choice->blocks, choice->nr, choice->capacity, block) < 0)
@@ -219,6 +221,8 @@ static bool stays(const struct sum *sum, const char *key)
 {
 	size_t i;
 
+	if (sum->query->all_labels)
+		return true;
 	for (i = 0; i < sum->query->nr_labels; i++)
 		if (!strcmp(sum->query->labels[i], key))
 			return true;
@@ -448,7 +452,7 @@ static int add_entries(struct sum *sum, struct block_reader *reader)
 			continue;
 		row.labels = sum->labels[kept - 1];
 		row.labels.slice = sum->slice;
-		row.stack = reader->at.stack;
+		row.stack = sum->query->no_stacks ? 0 : reader->at.stack;
 		row_number = find_row(sum, &row);
 		if (row_number < 0)
 			return (int)row_number;
@@ -709,12 +713,15 @@ static int make_profile(struct sum *sum)
 	size_t i, k;
 
 	for (i = 0; i < sum->nr && !result; i++) {
-		int64_t stack = take_stack(&export, sum->rows[i].stack), sample;
-		const uint32_t *frames;
+		const uint32_t none[2] = {0}, *frames = none;
+		int64_t stack = 0, sample;
 
-		if (stack < 0)
-			return (int)stack;
-		frames = export.all + stack;
+		if (!sum->query->no_stacks) {
+			stack = take_stack(&export, sum->rows[i].stack);
+			if (stack < 0)
+				return (int)stack;
+			frames = export.all + stack;
+		}
 		sample = profile_add_sample(sum->profile, &sum->rows[i].labels, frames + 2,
 					    frames[0], frames[1], 0);
 		if (sample < 0)
@@ -734,6 +741,16 @@ static int make_profile(struct sum *sum)
 
 /* --- queries ---------------------------------------------------------------------------------- */
 
+static void add_period(struct store_answer *answer, uint64_t period_ns)
+{
+	if (!period_ns)
+		answer->has_mixed_periods = true;
+	else if (!answer->least_period_ns || period_ns < answer->least_period_ns)
+		answer->least_period_ns = period_ns;
+	if (period_ns > answer->most_period_ns)
+		answer->most_period_ns = period_ns;
+}
+
 static void add_to_answer(struct store_answer *answer, const struct choice *choice)
 {
 	size_t i;
@@ -750,6 +767,8 @@ static void add_to_answer(struct store_answer *answer, const struct choice *choi
 		answer->nr_epochs += block->nr_epochs;
 		answer->measured_ns += block->measured_ns;
 		answer->lost += block->lost;
+		answer->nr_blocks[block->level]++;
+		add_period(answer, block->period_ns);
 	}
 }
 

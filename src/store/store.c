@@ -27,6 +27,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "profile/profile.h"
+#include "store/read_vfs.h"
 #include "store/store_state.h"
 
 #define NS_PER_MINUTE 60000000000ULL
@@ -58,6 +59,8 @@ static const char *const migrations[] = {
 	"CREATE INDEX block_time ON block (level, start_ns);"
 	"CREATE INDEX block_unsummed ON block (level, start_ns) WHERE NOT summed;",
 };
+
+const char *const store_files[STORE_NR_FILES] = {"", "-wal", "-shm"};
 
 static const uint64_t level_ns[NR_LEVELS] = {0, NS_PER_MINUTE, NS_PER_HOUR};
 
@@ -201,9 +204,10 @@ static int open_database(struct store *store, bool writes, struct error *error)
 {
 	int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
 		    (writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+	const char *vfs = store->vfs ? read_vfs_name(store->vfs) : NULL;
 	int result;
 
-	if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(store->path, &store->db, flags, vfs) != SQLITE_OK)
 		return store->db ? store_error(store, error, "open")
 				 : error_no_memory(error, "for the store");
 	(void)sqlite3_busy_timeout(store->db, 2000);
@@ -221,9 +225,20 @@ static int open_database(struct store *store, bool writes, struct error *error)
 	return migrate(store, error);
 }
 
-static int open_store(const char *path, bool writes, struct store **ret, struct error *error)
+/* Returns a descriptor or a negative errno; it never waits, as it would for a pipe. */
+static int open_here(void *context, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* opener: of a reader; NULL: a writer. */
+static int open_store(const char *path, store_open_fn *opener, void *context, struct store **ret,
+		      struct error *error)
 {
 	struct store *store = calloc(1, sizeof(*store));
+	struct error why = {0};
 	int64_t secret;
 	int result = 0;
 
@@ -235,10 +250,15 @@ static int open_store(const char *path, bool writes, struct store **ret, struct 
 		store_close(store);
 		return error_no_memory(error, "for the store");
 	}
-	if (!result && writes)
+	if (!opener) {
 		result = lock_for_writing(store, error) ?: create_file(store, error);
+	} else {
+		store->vfs = read_vfs_new(store->path, opener, context, &why);
+		if (!store->vfs)
+			result = error_set(error, why.code, "%s", why.text);
+	}
 	if (!result)
-		result = open_database(store, writes, error);
+		result = open_database(store, !opener, error);
 	if (!result) {
 		secret = store_number(store, "SELECT value FROM meta WHERE key = 'secret'", -1);
 		objects_init(&store->objects, store->db, (uint64_t)secret);
@@ -254,12 +274,13 @@ static int open_store(const char *path, bool writes, struct store **ret, struct 
 
 int store_open_writer(const char *path, struct store **ret, struct error *error)
 {
-	return open_store(path, true, ret, error);
+	return open_store(path, NULL, NULL, ret, error);
 }
 
-int store_open_reader(const char *path, struct store **ret, struct error *error)
+int store_open_reader(const char *path, store_open_fn *open, void *context, struct store **ret,
+		      struct error *error)
 {
-	return open_store(path, false, ret, error);
+	return open_store(path, open ? open : open_here, context, ret, error);
 }
 
 void store_close(struct store *store)
@@ -268,6 +289,7 @@ void store_close(struct store *store)
 		return;
 	objects_clear(&store->objects);
 	sqlite3_close(store->db);
+	read_vfs_free(store->vfs);
 	cleanup_close_fd(&store->lock_fd);
 	free(store->path);
 	free(store);
@@ -275,7 +297,6 @@ void store_close(struct store *store)
 
 int store_put_aside(const char *path, char *ret, size_t nr)
 {
-	static const char *const beside[] = {"", "-wal", "-shm"};
 	char from[4096], to[4096];
 	unsigned number = 0;
 	size_t i;
@@ -283,9 +304,9 @@ int store_put_aside(const char *path, char *ret, size_t nr)
 	do
 		(void)snprintf(ret, nr, "%s.damaged-%u", path, ++number);
 	while (!access(ret, F_OK) && number < 1000);
-	for (i = 0; i < ARRAY_SIZE(beside); i++) {
-		(void)snprintf(from, sizeof(from), "%s%s", path, beside[i]);
-		(void)snprintf(to, sizeof(to), "%s%s", ret, beside[i]);
+	for (i = 0; i < STORE_NR_FILES; i++) {
+		(void)snprintf(from, sizeof(from), "%s%s", path, store_files[i]);
+		(void)snprintf(to, sizeof(to), "%s%s", ret, store_files[i]);
 		if (rename(from, to) < 0 && (errno != ENOENT || !i))
 			return -errno;
 	}

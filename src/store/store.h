@@ -26,8 +26,23 @@ struct store;
  * version; or another negative errno. The caller ends with store_close(), which accepts NULL.
  */
 int store_open_writer(const char *path, struct store **ret, struct error *error);
-int store_open_reader(const char *path, struct store **ret, struct error *error);
 void store_close(struct store *store);
+
+/*
+ * Opens files for a reader that may not do so itself: returns a descriptor for reading, which the reader closes, or a
+ * negative errno.
+ */
+typedef int store_open_fn(void *context, const char *path);
+
+/*
+ * A reader writes nothing, not even beside the store. `open` gets the path with each of the endings of store_files; NULL:
+ * files are opened here, the store itself only if it is no symbolic link. Not for a process that has the store open to write.
+ */
+int store_open_reader(const char *path, store_open_fn *open, void *context, struct store **ret,
+		      struct error *error);
+
+#define STORE_NR_FILES 3
+extern const char *const store_files[STORE_NR_FILES]; /* "", "-wal", "-shm" */
 
 /*
  * Moves a damaged store aside, to PATH.damaged-N, so that a new one can be created. 0 or a negative errno; the new name
@@ -77,6 +92,8 @@ struct store_query {
 	/* The labels that stay: "comm", "pid", "cgroup", or the key of any other. All others are dropped. */
 	const char *const *labels;
 	size_t nr_labels;
+	bool all_labels;   /* stay */
+	bool no_stacks;	   /* only sums by labels */
 	const char *value; /* to be the main one; NULL: "cpu" if there is one, else the first */
 	uint64_t step_ns;  /* length of time slices; 0: none */
 };
@@ -86,6 +103,10 @@ struct store_answer {
 	uint64_t nr_epochs;	 /* that these are the sums of */
 	uint64_t lost;		 /* samples in these */
 	uint64_t measured_ns;	 /* sum of the epochs' lengths */
+	uint64_t nr_blocks[3];	 /* epochs, minutes, hours that were read */
+	/* Sampling periods of the blocks; 0: none is known. A minute or an hour of several periods has none. */
+	uint64_t least_period_ns, most_period_ns;
+	bool has_mixed_periods;
 };
 
 /*

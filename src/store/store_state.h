@@ -25,7 +25,8 @@ struct store {
 	sqlite3 *db;
 	struct objects objects;
 	char *path;
-	int lock_fd; /* held by the writer; -1: a reader */
+	int lock_fd;	      /* held by the writer; -1: a reader */
+	struct read_vfs *vfs; /* of a reader; NULL: a writer */
 };
 
 /* Describes what SQLite returned last: "cannot WHAT store 'PATH': why". Returns the negative errno. */

@@ -59,8 +59,12 @@ void store_where_free(struct store_where *where)
 
 static int fail(const struct parser *parser, const char *what)
 {
-	return error_set(parser->error, -EINVAL, "%s at character %zu of condition '%s'", what,
-			 (size_t)(parser->at - parser->text) + 1, parser->text);
+	(void)error_set(parser->error, -EINVAL, "%s at character %zu of condition '%s'", what,
+			(size_t)(parser->at - parser->text) + 1, parser->text);
+	error_hint(parser->error,
+		   "KEY=TEXT, KEY!=TEXT, KEY~REGEX, KEY, with && || ! and (); texts with "
+		   "blanks or signs in double quotes");
+	return -EINVAL;
 }
 
 static void skip_blanks(struct parser *parser)

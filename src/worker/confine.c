@@ -118,6 +118,9 @@ static const struct {
 	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFD, false},
 	/* A stream that is opened for a descriptor, or is about to be written to. */
 	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFL, true},
+	/* Locks of a store, for which a descriptor to read is enough only if they are shared. */
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_OFD_SETLK, true},
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_OFD_GETLK, true},
 	{SCMP_SYS(ioctl), 1, UINT64_MAX, TCGETS, true},
 	{SCMP_SYS(ioctl), 1, UINT64_MAX, GET_TERMINAL, true},
 };

@@ -1,15 +1,21 @@
 /*
  * Fills a store with days of epochs and measures appending, size and queries:
  *
- *	store_cost [-d DAYS] [-e EPOCH_SECONDS] [-n SAMPLES] [-c CHURN] STORE PROFILE
+ *	store_cost [-d DAYS] [-e EPOCH_SECONDS] [-n SAMPLES] [-c CHURN] [-g NAME:DAY:PERCENT] STORE PROFILE
+ *	store_cost -k EPOCHS [-b BEGIN] [-e EPOCH_SECONDS] STORE PROFILE
  *
  * The stacks and their weights are those of PROFILE, in any format. Each epoch has SAMPLES (380: 10 s at 19 Hz on two
  * CPUs) drawn from them at random. In each hour, CHURN percent (5) of the stacks are replaced by ones of a new
  * version of the program: with another function at the leaf.
  *
+ * With -g, the number of samples depends on the hour and the day of the week, by command, and from DAY on the function
+ * NAME takes PERCENT more time. With -k, each epoch is PROFILE as it is, with all labels, and nothing is measured: for
+ * tests. The first epoch begins at BEGIN, in seconds since 1970.
+ *
  *	epochs  seconds  ms/epoch  bytes/day       file
  *	query   week  day  hour  where …  (ms, with the number of stacks)
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +28,17 @@
 #include "store/where.h"
 
 #define NS_PER_SECOND 1000000000ULL
-#define BEGIN	      (1700000000ULL / 3600 * 3600 * NS_PER_SECOND)
+#define BEGIN	      (1700000000ULL / 3600 * 3600)
 
 struct load {
 	const struct profile *from;
 	uint64_t *sums; /* of the weights up to each sample */
 	unsigned *versions;
 	uint64_t random;
+	uint64_t begin_ns;
+	/* -g */
+	char grows[256]; /* name; empty: none */
+	unsigned day, percent;
 };
 
 static void die(const char *what)
@@ -59,6 +69,40 @@ static uint32_t draw_sample(struct load *load)
 			low = middle + 1;
 	}
 	return (uint32_t)low;
+}
+
+/* How busy a command is: less at night and at weekends, each in its own way. From 0 to 99. */
+static unsigned load_of(const struct load *load, uint32_t number, uint64_t start_ns)
+{
+	const uint64_t hours = start_ns / NS_PER_SECOND / 3600, days = hours / 24;
+	unsigned kind = profile_sample(load->from, number)->labels.comm % 7;
+	unsigned busy = hours % 24 >= 8 && hours % 24 < 20 ? 99 : 30 + 10 * (kind % 4);
+
+	return days % 7 < 2 ? busy * (3 + kind % 3) / 6 : busy;
+}
+
+/* Draws a sample for this time, of the ones that are as frequent as the load then. */
+static uint32_t draw_at(struct load *load, uint64_t start_ns)
+{
+	uint32_t number;
+
+	do
+		number = draw_sample(load);
+	while (*load->grows && draw(load) % 100 >= load_of(load, number, start_ns));
+	return number;
+}
+
+/* True if the sample is to be counted twice. */
+static bool grows(struct load *load, uint32_t number, uint64_t start_ns)
+{
+	const struct sample *sample = profile_sample(load->from, number);
+	const uint32_t leaf = profile_sample_frames(load->from, sample)[0];
+
+	return *load->grows && sample->nr_frames &&
+	       start_ns >= load->begin_ns + load->day * 86400 * NS_PER_SECOND &&
+	       !strcmp(profile_string(load->from, profile_frame(load->from, leaf)->function),
+		       load->grows) &&
+	       draw(load) % 100 < load->percent;
 }
 
 static uint32_t copy_frame(const struct profile *from, uint32_t number, unsigned version,
@@ -115,8 +159,13 @@ static void append(struct load *load, struct store *store, uint64_t start_ns, ui
 	origin.event = (uint32_t)profile_add_string(profile, "cpu-clock");
 	origin.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
 	profile_set_origin(profile, &origin);
-	while (nr--)
-		copy_sample(load, draw_sample(load), profile);
+	while (nr--) {
+		uint32_t number = draw_at(load, start_ns);
+
+		copy_sample(load, number, profile);
+		if (grows(load, number, start_ns))
+			copy_sample(load, number, profile);
+	}
 	if (store_append(store, &epoch, profile, &error) < 0)
 		die(error.text);
 	profile_free(profile);
@@ -135,8 +184,8 @@ static void fill(struct load *load, struct store *store, uint64_t nr_epochs, uns
 
 	for (i = 0; i < nr_epochs; i++) {
 		ns = clock_now_ns();
-		append(load, store, BEGIN + i * seconds * NS_PER_SECOND, seconds * NS_PER_SECOND,
-		       nr);
+		append(load, store, load->begin_ns + i * seconds * NS_PER_SECOND,
+		       seconds * NS_PER_SECOND, nr);
 		ns = clock_now_ns() - ns;
 		slowest_ns = ns > slowest_ns ? ns : slowest_ns;
 		if ((i + 1) % per_hour)
@@ -144,7 +193,8 @@ static void fill(struct load *load, struct store *store, uint64_t nr_epochs, uns
 		for (k = 0; k < profile_nr_samples(load->from); k++)
 			load->versions[k] += draw(load) % 100 < churn;
 		ns = clock_now_ns();
-		if (store_expire(store, &limits, BEGIN + i * seconds * NS_PER_SECOND, NULL) < 0)
+		if (store_expire(store, &limits, load->begin_ns + i * seconds * NS_PER_SECOND,
+				 NULL) < 0)
 			die("cannot remove old blocks");
 		expire_ns += clock_now_ns() - ns;
 	}
@@ -155,6 +205,22 @@ static void fill(struct load *load, struct store *store, uint64_t nr_epochs, uns
 	       (double)ns / 1e6 / (double)nr_epochs, (double)slowest_ns / 1e6,
 	       (double)expire_ns / 1e9, (double)store_bytes(store) / 1e6,
 	       (double)store_bytes(store) / 1e6 * 86400 / (double)(nr_epochs * seconds));
+}
+
+static void keep(const struct load *load, struct store *store, unsigned nr, unsigned seconds)
+{
+	const uint64_t length_ns = seconds * NS_PER_SECOND, period_ns = 10000000;
+	struct error error;
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		struct store_epoch epoch = {load->begin_ns + i * length_ns,
+					    load->begin_ns + (i + 1) * length_ns, period_ns,
+					    i == 1};
+
+		if (store_append(store, &epoch, load->from, &error) < 0)
+			die(error.text);
+	}
 }
 
 static void ask(struct store *store, const char *name, uint64_t from_ns, uint64_t to_ns,
@@ -192,15 +258,15 @@ static struct profile *read_profile(const char *path)
 
 int main(int argc, char **argv)
 {
-	unsigned days = 7, seconds = 10, nr = 380, churn = 5;
-	struct load load = {.random = 88172645463325252ULL};
+	unsigned days = 7, seconds = 10, nr = 380, churn = 5, nr_kept = 0;
+	struct load load = {.random = 88172645463325252ULL, .begin_ns = BEGIN * NS_PER_SECOND};
 	struct store *store = NULL;
 	struct error error = {0};
 	uint64_t sum = 0, nr_epochs, to;
 	uint32_t i;
 	int option;
 
-	while ((option = getopt(argc, argv, "d:e:n:c:")) >= 0) {
+	while ((option = getopt(argc, argv, "d:e:n:c:b:k:g:")) >= 0) {
 		unsigned number = (unsigned)strtoul(optarg, NULL, 10);
 
 		if (option == 'd')
@@ -211,10 +277,18 @@ int main(int argc, char **argv)
 			nr = number;
 		else if (option == 'c')
 			churn = number;
+		else if (option == 'b')
+			load.begin_ns = strtoull(optarg, NULL, 10) * NS_PER_SECOND;
+		else if (option == 'k')
+			nr_kept = number;
+		else if (option == 'g' && sscanf(optarg, "%255[^:]:%u:%u", load.grows, &load.day,
+						 &load.percent) != 3)
+			die("-g NAME:DAY:PERCENT");
 	}
 	if (argc - optind != 2 || !seconds)
-		die("usage: store_cost [-d DAYS] [-e SECONDS] [-n SAMPLES] [-c PERCENT] STORE "
-		    "PROFILE");
+		die("usage: store_cost [-d DAYS] [-e SECONDS] [-n SAMPLES] [-c PERCENT] [-k "
+		    "EPOCHS] "
+		    "[-b BEGIN] [-g NAME:DAY:PERCENT] STORE PROFILE");
 	load.from = read_profile(argv[optind + 1]);
 	load.sums = calloc(profile_nr_samples(load.from) + 1, sizeof(*load.sums));
 	load.versions = calloc(profile_nr_samples(load.from) + 1, sizeof(*load.versions));
@@ -222,8 +296,13 @@ int main(int argc, char **argv)
 		load.sums[i] = sum += profile_sample(load.from, i)->count;
 	if (!sum || store_open_writer(argv[optind], &store, &error) < 0)
 		die(sum ? error.text : "the profile is empty");
+	if (nr_kept) {
+		keep(&load, store, nr_kept, seconds);
+		store_close(store);
+		return 0;
+	}
 	nr_epochs = (uint64_t)days * 86400 / seconds;
-	to = BEGIN + nr_epochs * seconds * NS_PER_SECOND;
+	to = load.begin_ns + nr_epochs * seconds * NS_PER_SECOND;
 	fill(&load, store, nr_epochs, seconds, nr, churn);
 	ask(store, "everything", 0, to, NULL);
 	ask(store, "everything, again", 0, to, NULL);

@@ -2,9 +2,12 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -489,10 +492,10 @@ TEST(readers_read_while_it_is_written)
 	struct stat st;
 
 	enter_folder();
-	CHECK_EQ(store_open_reader(in_folder("store"), &reader, NULL) < 0, true);
+	CHECK_EQ(store_open_reader(in_folder("store"), NULL, NULL, &reader, NULL) < 0, true);
 	store = open_writer();
 	append(store, BEGIN, SECOND, "a;main 1\n");
-	CHECK_EQ(store_open_reader(in_folder("store"), &reader, NULL), 0);
+	CHECK_EQ(store_open_reader(in_folder("store"), NULL, NULL, &reader, NULL), 0);
 	(void)check_answer(reader, BEGIN, BEGIN + HOUR, NULL, "a;main 1\n");
 	append(store, BEGIN + SECOND, SECOND, "a;main 1\n");
 	(void)check_answer(reader, BEGIN, BEGIN + HOUR, NULL, "a;main 2\n");
@@ -500,6 +503,137 @@ TEST(readers_read_while_it_is_written)
 	CHECK_EQ(stat(in_folder("store"), &st), 0);
 	CHECK_EQ(st.st_mode & 0777, 0600);
 	store_close(reader);
+	store_close(store);
+	leave_folder();
+}
+
+/* --- readers ---------------------------------------------------------------------------------- */
+
+struct opener {
+	unsigned nr;
+	bool denies_index;
+};
+
+static int open_counted(void *context, const char *path)
+{
+	struct opener *opener = context;
+	int fd;
+
+	opener->nr++;
+	if (opener->denies_index && strstr(path, "-shm"))
+		return -EACCES;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void check_reader(bool denies_index, const char *wanted)
+{
+	struct opener opener = {.denies_index = denies_index};
+	struct store *reader = NULL;
+	struct error error = {0};
+
+	if (store_open_reader(in_folder("store"), open_counted, &opener, &reader, &error) < 0)
+		CHECK_STR(error.text, "");
+	(void)check_answer(reader, BEGIN, BEGIN + HOUR, NULL, wanted);
+	CHECK(opener.nr >= 2);
+	store_close(reader);
+}
+
+/* Neither the log nor the index is there: SQLite would have to create them. */
+TEST(a_closed_store_is_read_without_writing)
+{
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main 1\n");
+	store_close(store);
+	CHECK(access(in_folder("store-wal"), F_OK) < 0);
+	check_reader(false, "a;main 1\n");
+	CHECK(access(in_folder("store-wal"), F_OK) < 0);
+	CHECK(access(in_folder("store-shm"), F_OK) < 0);
+	leave_folder();
+}
+
+/* The writer is gone, and what it wrote last is in the log only; a part of a transaction is not read. */
+TEST(a_store_of_a_crashed_writer_is_read)
+{
+	struct store *store;
+	int status;
+
+	enter_folder();
+	if (!fork()) {
+		store = open_writer();
+		append(store, BEGIN, SECOND, "a;main 1\n");
+		append(store, BEGIN + SECOND, SECOND, "b;main 2\n");
+		_exit(0);
+	}
+	CHECK(wait(&status) > 0 && !status);
+	CHECK_EQ(access(in_folder("store-wal"), F_OK), 0);
+	check_reader(false, "b;main 2\na;main 1\n");
+	check_reader(true, "b;main 2\na;main 1\n");
+	leave_folder();
+}
+
+/* Another process goes on writing, and checkpoints, while this one reads. */
+TEST(readers_see_whole_epochs_of_another_process)
+{
+	struct store *store, *reader = NULL;
+	struct store_query query = {.to_ns = UINT64_MAX / 4};
+	uint64_t at = 0, last = 0, total, rounds;
+	struct store_answer answer;
+	struct profile *profile;
+	int status;
+	pid_t writer;
+
+	enter_folder();
+	store_close(open_writer());
+	writer = fork();
+	if (!writer) {
+		store = open_writer();
+		for (at = 0; at < 400; at++)
+			append(store, BEGIN + at * SECOND, SECOND, "a;main 1\nb;main 1\n");
+		store_close(store);
+		_exit(0);
+	}
+	CHECK_EQ(store_open_reader(in_folder("store"), NULL, NULL, &reader, NULL), 0);
+	for (rounds = 0; waitpid(writer, &status, WNOHANG) == 0; rounds++) {
+		struct error error = {0};
+
+		if (store_query(reader, &query, &profile, &answer, &error) < 0)
+			CHECK_STR(error.text, "");
+		total = profile_total(profile);
+		CHECK_EQ(total, 2 * answer.nr_epochs);
+		CHECK(total >= last);
+		last = total;
+		profile_free(profile);
+	}
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	CHECK_EQ(store_query(reader, &query, &profile, &answer, NULL), 0);
+	CHECK_EQ(profile_total(profile), 800);
+	profile_free(profile);
+	store_close(reader);
+	leave_folder();
+}
+
+TEST(sums_by_label_need_no_stacks)
+{
+	struct store_query query = {.to_ns = UINT64_MAX / 4, .all_labels = true, .no_stacks = true};
+	struct store_answer answer;
+	struct profile *profile = NULL;
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main;f 1\na;main;g 2\nb;main 4\n");
+	CHECK_EQ(store_query(store, &query, &profile, &answer, NULL), 0);
+	CHECK_EQ(profile_nr_samples(profile), 2);
+	CHECK_EQ(profile_sample(profile, 0)->nr_frames, 0);
+	CHECK_EQ(profile_total(profile), 7);
+	CHECK_EQ(answer.least_period_ns, 10);
+	CHECK_EQ(answer.most_period_ns, 10);
+	CHECK_EQ(answer.nr_blocks[0], 1);
+	profile_free(profile);
 	store_close(store);
 	leave_folder();
 }
@@ -549,7 +683,7 @@ TEST(a_later_version_is_not_touched)
 	CHECK_EQ(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	CHECK_EQ(store_open_writer(in_folder("store"), &store, &error), -EPROTO);
-	CHECK_EQ(store_open_reader(in_folder("store"), &store, &error), -EPROTO);
+	CHECK_EQ(store_open_reader(in_folder("store"), NULL, NULL, &store, &error), -EPROTO);
 	leave_folder();
 }
 
