@@ -257,17 +257,20 @@ struct difference difference_of(const struct difference_scale *scale, uint64_t b
 	return difference;
 }
 
+/* Wallace 1959 */
+double difference_sigma_of_t(double t, double freedom)
+{
+	return freedom > 0 ? (8 * freedom + 1) / (8 * freedom + 3) *
+				     sqrt(freedom * log1p(t * t / freedom))
+			   : t;
+}
+
 void difference_widen(const struct difference_scale *scale, struct difference *difference,
 		      double dispersion, double freedom)
 {
-	double t = difference->sigma / sqrt(dispersion);
-	double sigma;
+	double sigma = difference_sigma_of_t(difference->sigma / sqrt(dispersion), freedom);
 
 	difference->error *= sqrt(dispersion);
-	/* Converts Student's t to the equally likely sigma of a normal error (Wallace 1959). */
-	sigma = freedom > 0 ? (8 * freedom + 1) / (8 * freedom + 3) *
-				      sqrt(freedom * log1p(t * t / freedom))
-			    : t;
 	if (sigma < difference->sigma)
 		difference->sigma = sigma;
 	difference->kind = kind_of(scale, difference);

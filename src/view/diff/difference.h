@@ -67,6 +67,9 @@ struct difference difference_of(const struct difference_scale *scale, uint64_t b
 void difference_widen(const struct difference_scale *scale, struct difference *difference,
 		      double dispersion, double freedom);
 
+/* Converts a value of Student's t, at least 0, to the equally likely sigma of a normal error. freedom 0: exact. */
+double difference_sigma_of_t(double t, double freedom);
+
 /* Returns the probability that a normal error exceeds sigma in either direction. */
 double difference_chance_of_sigma(double sigma);
 
