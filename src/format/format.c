@@ -52,6 +52,8 @@ static int write_sheet(const struct profile *profile, const struct format_option
 	cleanup(sheet_clear) struct sheet sheet = {0};
 	int err;
 
+	if (options->sheet)
+		return sheet_write(options->sheet, medium, &style, out);
 	if (options->comparison) {
 		err = fill_comparison(&sheet, profile, options);
 		style.width = style.width ? style.width : COMPARISON_WIDTH;
@@ -93,21 +95,22 @@ static int read_perf(FILE *in, const struct format_read_options *options, struct
 }
 
 /*
- * name, extensions, is_binary, keeps_labels, has_one_value, write, is_it, read, parse. The first format that
+ * name, extensions, is_binary, keeps_labels, is_table, has_one_value, write, is_it, read, parse. The first format that
  * recognizes an input is used.
  */
-#define FORMATS(X)                                                                              \
-	X("pprof", ".pb.gz, .pprof", true, true, false, pprof_write, pprof_is_it, NULL,         \
-	  pprof_parse)                                                                          \
-	X("perf", ".perf", false, true, false, perf_script_write, perf_script_is_it, read_perf) \
-	X("folded", ".folded", false, false, true, folded_write, folded_is_it, folded_read)     \
-	X("report", ".txt", false, false, true, write_report)                                   \
-	X("html", ".html", true, false, false, html_write)                                      \
-	X("svg", ".svg", true, false, false, svg_write)                                         \
-	X("speedscope", ".speedscope.json", true, false, false, speedscope_write)               \
-	X("json", ".json", false, false, false, write_json)                                     \
-	X("csv", ".csv", false, false, false, write_csv)                                        \
-	X("md", ".md", false, false, true, write_markdown)
+#define FORMATS(X)                                                                                 \
+	X("pprof", ".pb.gz, .pprof", true, true, false, false, pprof_write, pprof_is_it, NULL,     \
+	  pprof_parse)                                                                             \
+	X("perf", ".perf", false, true, false, false, perf_script_write, perf_script_is_it,        \
+	  read_perf)                                                                               \
+	X("folded", ".folded", false, false, false, true, folded_write, folded_is_it, folded_read) \
+	X("report", ".txt", false, false, true, true, write_report)                                \
+	X("html", ".html", true, false, false, false, html_write)                                  \
+	X("svg", ".svg", true, false, false, false, svg_write)                                     \
+	X("speedscope", ".speedscope.json", true, false, false, false, speedscope_write)           \
+	X("json", ".json", false, false, true, false, write_json)                                  \
+	X("csv", ".csv", false, false, true, false, write_csv)                                     \
+	X("md", ".md", false, false, true, true, write_markdown)
 
 static const struct format formats[] = {
 #define X(...) {__VA_ARGS__},

@@ -13,6 +13,7 @@ struct categories;
 struct comparison_style;
 struct flame_style;
 struct report_style;
+struct sheet;
 
 /* Options of all formats; each format uses the ones that apply to it. */
 struct format_options {
@@ -30,6 +31,7 @@ struct format_options {
 	const struct report_style *report;	   /* NULL: default style */
 	const struct categories *categories;	   /* NULL: none */
 	const struct comparison_style *comparison; /* for a difference; NULL: no difference */
+	const struct sheet *sheet; /* to show instead of the profile's report; NULL: none */
 };
 
 /* Properties of an input that are not in the file; each format uses the ones that apply to it. */
@@ -62,6 +64,7 @@ struct format {
 	const char *extensions; /* of files: ".pb.gz, .pprof" */
 	bool is_binary;		/* not for terminals */
 	bool keeps_labels;	/* all labels are kept, for other programs */
+	bool is_table;		/* can show a sheet */
 	bool has_one_value;	/* of several events, each is written in turn */
 	/* Returns 0, -ENOMEM, or the stream's errno. */
 	int (*write)(const struct profile *profile, const struct format_options *options,

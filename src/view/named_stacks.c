@@ -7,6 +7,7 @@
 #include "view/named_stacks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,30 @@ static uint32_t text_word(struct builder *builder, const char *what, const char 
 	return finish_label(builder);
 }
 
+/* All labels with keys of other programs are one word: `tenant a, zone b`. */
+static uint32_t set_word(struct builder *builder, uint32_t set)
+{
+	const struct profile *profile = builder->profile;
+	struct set_label labels[LABEL_SET_MAX];
+	size_t nr = profile_label_set(profile, set, labels), i;
+	char number[24];
+
+	for (i = 0; i < nr; i++) {
+		if (i)
+			write_text(builder, ", ");
+		write_name(builder, profile_string(profile, labels[i].key));
+		write_text(builder, " ");
+		(void)snprintf(number, sizeof(number), "%" PRId64, labels[i].number);
+		if (labels[i].text)
+			write_name(builder, profile_string(profile, labels[i].text));
+		else
+			write_text(builder, number);
+	}
+	if (!nr)
+		write_text(builder, "[no label]");
+	return finish_label(builder);
+}
+
 static uint32_t missed_word(struct builder *builder, const char *text)
 {
 	write_text(builder, text);
@@ -361,6 +386,8 @@ static void push_labels(struct builder *builder, const struct sample_labels *lab
 					     profile_string(builder->profile, labels->probe)));
 	if (wanted & LABEL_CPU)
 		push_word(builder, number_word(builder, "cpu ", labels->cpu));
+	if (wanted & LABEL_SET)
+		push_word(builder, set_word(builder, labels->set));
 	builder->stacks->nr_labels = builder->nr_path;
 }
 

@@ -93,6 +93,7 @@ struct named_stacks {
  *	cgroup PATH
  *	probe NAME
  *	cpu NUMBER
+ *	KEY TEXT, …	all labels with other keys; `[no label]` without any
  *
  * A frame with lines is one word per inlined function, callers first; with the style's lines, a
  * word is `FUNCTION FILE.c:LINE` if the source is known.
