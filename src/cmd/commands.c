@@ -20,6 +20,7 @@ static const struct command commands[] = {
 	{"stat", cmd_stat, "count events, in total or per CPU, core, thread or cgroup"},
 	{"sched", cmd_sched, "show for how long tasks ran, and waited for a CPU"},
 	{"report", cmd_report, "print profiles as tables and trees, or convert them"},
+	{"query", cmd_query, "show what a store of continuous profiles has of a time"},
 	{"diff", cmd_diff, "compare two profiles, with statistical significance"},
 	{"flame", cmd_flame, "draw profiles as a flame graph"},
 	{"list", cmd_list, "list the events that this host has"},

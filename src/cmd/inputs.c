@@ -523,6 +523,26 @@ static int load_categories(const char *path, struct sandbox *sandbox, struct cat
 
 /* --- inputs of a command ---------------------------------------------------------------------- */
 
+int inputs_finish(struct inputs *inputs, struct input_request *request, unsigned labels,
+		  struct error *error)
+{
+	int err = 0;
+
+	if (!inputs->categories)
+		err = load_categories(request->categories, request->options.sandbox,
+				      &inputs->categories, error);
+	/* An empty profile has no labels and needs none. */
+	if (!err && profile_nr_samples(inputs->profile))
+		err = label_keys_check(labels, inputs->notes.labels, error);
+	if (!err)
+		err = filter_options_apply(&request->filter, inputs->profile, error);
+	if (err || request->is_quiet)
+		return err;
+	inputs_complain(inputs);
+	filter_options_report(&request->filter, inputs->profile);
+	return 0;
+}
+
 int inputs_load(struct inputs *inputs, struct input_request *request, unsigned labels,
 		struct error *error)
 {
@@ -535,16 +555,7 @@ int inputs_load(struct inputs *inputs, struct input_request *request, unsigned l
 	err = inputs_read(inputs, &request->options, request->paths.paths, request->paths.nr,
 			  error);
 	inputs->categories = categories;
-	/* An empty profile has no labels and needs none. */
-	if (!err && profile_nr_samples(inputs->profile))
-		err = label_keys_check(labels, inputs->notes.labels, error);
-	if (!err)
-		err = filter_options_apply(&request->filter, inputs->profile, error);
-	if (err || request->is_quiet)
-		return err;
-	inputs_complain(inputs);
-	filter_options_report(&request->filter, inputs->profile);
-	return 0;
+	return err ? err : inputs_finish(inputs, request, labels, error);
 }
 
 void input_request_clear(struct input_request *request)

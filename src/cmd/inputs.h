@@ -108,6 +108,10 @@ struct input_request {
  */
 int inputs_load(struct inputs *inputs, struct input_request *request, unsigned labels,
 		struct error *error);
+
+/* The part of inputs_load() after reading, for a profile that came from elsewhere. */
+int inputs_finish(struct inputs *inputs, struct input_request *request, unsigned labels,
+		  struct error *error);
 void input_request_clear(struct input_request *request);
 
 #endif

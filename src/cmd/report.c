@@ -35,7 +35,7 @@
 #include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/output_options.h"
-#include "cmd/report_test.h"
+#include "cmd/report_options.h"
 #include "profile/profile.h"
 #include "view/categories.h"
 
@@ -280,6 +280,11 @@ static int take_stdio(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	{'i', "input", "FILE", take_input, "same as IN"},
+	{0, "by", "KEY,…", take_by,
+	 "labels at the root of call paths: comm (default), pid, tid, cpu, cgroup, probe"},
+};
+
+static const struct option_row style_rows[] = {
 	{'g', "call-graph", "WORD,…", take_paths,
 	 "form, threshold and order of call paths, as in perf: graph,0.5,caller; fractal,1; "
 	 "folded; none"},
@@ -296,8 +301,6 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(0, "categories", "FILE", struct report_command_options, request.categories,
 		    "shares of categories by a table of 'category: pattern …' lines, or 'kernel' "
 		    "or 'waits' (built in)"),
-	{0, "by", "KEY,…", take_by,
-	 "labels at the root of call paths: comm (default), pid, tid, cpu, cgroup, probe"},
 	OPTION_SWITCH(0, "lines", struct report_command_options, lines,
 		      "show source lines after names, where IN has them"),
 	{0, "stdio", NULL, take_stdio, "ignored (perf compatibility)"},
@@ -308,6 +311,20 @@ static const struct option_row rows[] = {
 		     "width of the report (default: terminal, else 80)"),
 };
 
+struct option_group report_options_group(struct report_command_options *options)
+{
+	return (struct option_group){style_rows, ARRAY_SIZE(style_rows), options};
+}
+
+void report_options_choose_categories(struct report_command_options *options)
+{
+	size_t i;
+
+	for (i = 0; i < options->style.nr_groups; i++)
+		if (options->style.groups[i] == GROUP_CATEGORY && !options->request.categories)
+			options->request.categories = "kernel"; /* the default */
+}
+
 /* --- parsing ---------------------------------------------------------------------------------- */
 
 int report_options_parse(struct report_command_options *options, int argc, char **argv,
@@ -315,6 +332,7 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 {
 	const struct option_group groups[] = {
 		{rows, ARRAY_SIZE(rows), options},
+		report_options_group(options),
 		output_options_group(&options->output),
 		filter_options_group(&options->request.filter),
 		input_options_group(&options->request.options),
@@ -338,17 +356,13 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 			"  stook report app.pb.gz --categories kernel -s comm,category -g none\n"
 			"  stook report app.perf -o app.pb.gz -o app.md",
 	};
-	size_t i;
 	int err = option_table_parse(&table, argc, argv, error);
 
 	if (!err)
 		err = input_paths_take_rest(&options->request.paths, argc, argv, error);
 	if (!err)
 		err = inputs_check(options->request.paths.paths, options->request.paths.nr, error);
-	/* Rows by category need a table; the default is the kernel's. */
-	for (i = 0; i < options->style.nr_groups; i++)
-		if (options->style.groups[i] == GROUP_CATEGORY && !options->request.categories)
-			options->request.categories = "kernel";
+	report_options_choose_categories(options);
 	return err;
 }
 

@@ -41,7 +41,7 @@ compare() {
 		sed "s/^/FAIL man: only in the page: $1 /"
 }
 
-for command in profile funccount stackcount tally stat sched diff report flame list doctor symbolize; do
+for command in profile funccount stackcount tally stat sched query diff report flame list doctor symbolize; do
 	options_in_code $command >"$work/code"
 	options_in_page $command >"$work/page"
 	compare "$command option"
@@ -56,7 +56,7 @@ sed -nE 's/^format ([a-z]+) (.*)/.It Cm \1 , Pa \2/p' "$work/tables" | sed 's/, 
 formats_in_page profile | grep '^\.It ' | sort >"$work/page"
 compare format
 formats_in_page profile >"$work/formats"
-for command in stackcount report diff flame symbolize; do
+for command in stackcount report query diff flame symbolize; do
 	if formats_in_page $command | cmp -s - "$work/formats"; then
 		echo "PASS man: $command has the FORMATS of profile"
 	else

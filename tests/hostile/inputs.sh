@@ -91,6 +91,43 @@ attack flame "$T/in.folded" flame "$T/fifo"
 attack diff "$T/in.folded" diff "$T/in.folded" "$T/fifo"
 attack symbolize "$T/in.pb.gz" symbolize "$T/fifo"
 
+# --- stores ------------------------------------------------------------------------------------------
+
+# A lock of SQLite's, which a writer takes that waits for readers, holds the reader up.
+lock_store='
+import fcntl, sys, time
+store = open(sys.argv[1], "r+b")
+fcntl.lockf(store, fcntl.LOCK_EX, 1, 0x40000000)
+print("locked", flush=True)
+time.sleep(60)'
+opens_store() {
+	reader=$(cat "/proc/$run/task/$run/children" 2>/dev/null)
+	reader=${reader% }
+	[ -n "$reader" ] && readlink "/proc/$reader/fd"/* 2>/dev/null | grep -qx "$T/store"
+}
+if build/tests/tools/store_cost -k 3 -b 1700000000 "$T/store" "$T/in.folded"; then
+	chown 65534:65533 "$T/store"
+	start python3 -c "$lock_store" "$T/store"
+	locker=$PID
+	wait_until 10 test -s "$T/started"
+	"$STOOK" query --store "$T/store" --from @1700000000 --to @1700000030 -o "$T/own/store.folded" 2>"$T/err" &
+	run=$!
+	STARTED+=("$run")
+	wait_until 10 opens_store || fail "query" "it does not read"
+	kill -STOP "$reader" # it waits for some seconds only
+	check_equal "query: the process that reads has no rights" "$(has_no_rights "$reader")" ""
+	check_equal "query: it has the store for reading only" \
+		"$(find "/proc/$reader/fd" -lname "$T/store*" -perm -u=w | wc -l)" 0
+	kill "$locker"
+	kill -CONT "$reader"
+	wait "$run"
+	check_equal "query: status" $? 0
+	check_equal "query: output" "$(cat "$T/own/store.folded")" "app;main;work 21"
+	rm -f "$T/own"/*
+else
+	fail "query" "there is no store"
+fi
+
 # --- outputs and signals -----------------------------------------------------------------------------
 
 echo old >"$T/own/old.folded"

@@ -1,5 +1,5 @@
 /* cmd/report: how the options of `stook report` are parsed. */
-#include "cmd/report_test.h"
+#include "cmd/report_options.h"
 
 #include <errno.h>
 #include <getopt.h>

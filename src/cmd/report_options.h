@@ -1,6 +1,6 @@
-/* Internals of `stook report`, for its test: the command line. */
-#ifndef STOOK_CMD_REPORT_TEST_H
-#define STOOK_CMD_REPORT_TEST_H
+/* The options of `stook report`, some of which `stook query` has, too; and its command line, for the test. */
+#ifndef STOOK_CMD_REPORT_OPTIONS_H
+#define STOOK_CMD_REPORT_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cmd/inputs.h"
+#include "cmd/options/option_table.h"
 #include "cmd/options/output_options.h"
 #include "view/report.h"
 
@@ -18,6 +19,12 @@ struct report_command_options {
 	bool lines;	/* show source lines after names */
 	uint64_t width; /* 0: width of the terminal */
 };
+
+/* The rows that say how a profile is shown: tables, paths, categories, width. */
+struct option_group report_options_group(struct report_command_options *options);
+
+/* After parsing: rows by category need a table of categories. */
+void report_options_choose_categories(struct report_command_options *options);
 
 /* Returns 0; 1 if help was printed and nothing is left to do; or a negative errno with *error. */
 int report_options_parse(struct report_command_options *options, int argc, char **argv,
