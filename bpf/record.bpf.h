@@ -37,6 +37,23 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 }
 
 /*
+ * Thinning: of `one_of` events in a row, one is taken with a weight of `one_of`. Returns the weight of event number
+ * `nr` of a stream; 0: another event represents it. The one that is taken is chosen pseudo-randomly within each block
+ * of `one_of` events, seeded by the stream and the block's number, so that a repeating pattern is not misrepresented,
+ * as it would be if every n-th event were taken. The sum of the weights is the number of events, except for the last,
+ * incomplete block.
+ */
+static __always_inline __u64 represented(__u32 one_of, __u64 stream, __u64 nr)
+{
+	__u64 block;
+
+	if (one_of < 2)
+		return 1;
+	block = mix(mix(hash_seed, stream), nr / one_of);
+	return nr % one_of == (block >> 8) % one_of ? one_of : 0;
+}
+
+/*
  * Begins a sample: fixes its time and epoch and counts the entry. NULL if the sample can't be
  * taken.
  */

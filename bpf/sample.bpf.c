@@ -5,6 +5,9 @@
  * A sample weighs its period: it stands for as many events. In frequency mode, in which the kernel
  * changes the period all the time, that is the number of events since the sample before it.
  *
+ * Under a budget (stook agent), user space reads how long the program takes, and has samples left out: the ones that
+ * are taken weigh the more.
+ *
  * The filters are constants set before loading, so the verifier removes the unused ones.
  */
 #include "unwind.bpf.h"
@@ -15,6 +18,10 @@ const volatile bool include_idle;
 const volatile __u32 sample_state; /* enum wire_state, if records have states */
 const volatile bool may_rotate;	   /* events may have to share counters */
 const volatile __u32 varying;	   /* bits by event: periods vary */
+const volatile bool is_governed;
+
+/* If it is governed: one sample in so many is taken; 0: each. Written by user space. */
+volatile __u32 sample_one_of;
 
 /* A CPU's counter. */
 struct counter {
@@ -77,13 +84,31 @@ static __always_inline void weigh(struct bpf_perf_event_data *ctx, __u32 event,
 	ret->weight = scale(ret->weight, &now, counter);
 }
 
+/* The number of samples that this one represents, which is the nr-th on this CPU and in this slot. */
+static __always_inline __u64 samples_represented(__u64 nr)
+{
+	return is_governed ? represented(sample_one_of, bpf_get_smp_processor_id(), nr) : 1;
+}
+
+static __always_inline void finish(struct wire_counters *counters, struct scratch *scratch)
+{
+	__u64 began_ns = scratch->record.time_ns, weight = scratch->record.weight;
+	int is_known = record_submit(scratch, counters);
+
+	if (!is_governed)
+		return;
+	if (is_known)
+		ATOMIC_ADD(counters->taken_weight, weight);
+	ATOMIC_ADD(counters->run_ns, bpf_ktime_get_ns() - began_ns);
+}
+
 static __always_inline int take(struct bpf_perf_event_data *ctx, __u32 event)
 {
 	struct wire_counters *counters;
 	struct task_struct *task;
 	struct scratch *scratch;
 	struct wire_event weighed;
-	__u64 time_ns, pid_tgid;
+	__u64 time_ns, pid_tgid, nr_represented;
 	__u32 epoch_nr;
 
 	counters = record_enter(&time_ns, &epoch_nr);
@@ -107,15 +132,20 @@ static __always_inline int take(struct bpf_perf_event_data *ctx, __u32 event)
 		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}
+	nr_represented = samples_represented(counters->events[event].entries);
+	if (!nr_represented) {
+		ATOMIC_ADD(counters->thinned, 1);
+		return 0;
+	}
 	scratch = record_begin(counters, time_ns, epoch_nr, task);
 	if (!scratch)
 		return 0;
 	scratch->record.probe = sample_state + event;
 	if (by_weight)
-		scratch->record.weight = weighed.weight;
+		scratch->record.weight = weighed.weight * nr_represented;
 	unwind_user((struct stack_context *)ctx, true, scratch);
 	unwind_kernel(ctx, 0, scratch);
-	record_submit(scratch, counters);
+	finish(counters, scratch);
 	return 0;
 }
 

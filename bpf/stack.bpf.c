@@ -32,12 +32,8 @@ static __always_inline __u32 nr_own_frames(void *ctx)
 }
 
 /*
- * Thinning: if the stacks of a probe would exceed the CPU budget, only one of `value` hits on each
- * CPU has its stack taken, with a weight of `value`. User space changes the value while the probe
- * is active. The hit is chosen pseudo-randomly within each block of `value` hits, seeded by the
- * block's number, so that calls in a repeating pattern are not misrepresented, as they would be if
- * every n-th hit were taken. The sum of the weights is the number of hits, except for the last,
- * incomplete block of each CPU.
+ * If the stacks of a probe would exceed the CPU budget, only one of `value` hits on each CPU has its stack taken, see
+ * represented(). User space changes the value while the probe is active.
  */
 const volatile bool may_thin;
 
@@ -57,18 +53,12 @@ struct {
 static __always_inline __u64 hits_represented(__u32 number, __u64 nr)
 {
 	const volatile __u64 *value;
-	__u64 block;
-	__u32 one_of;
 
 	if (!may_thin)
 		return 1;
 	value = bpf_map_lookup_elem(&thinning, &number);
-	one_of = value ? *value : 0;
-	if (one_of < 2)
-		return 1;
-	block = mix(hash_seed, (__u64)number << 32 | bpf_get_smp_processor_id());
-	block = mix(block, nr / one_of);
-	return nr % one_of == (block >> 8) % one_of ? one_of : 0;
+	return represented(value ? *value : 0, (__u64)number << 32 | bpf_get_smp_processor_id(),
+			   nr);
 }
 
 /* If set, each hit has a value to be summed. */

@@ -77,13 +77,15 @@ struct wire_counters {
 	__u64 ended; /* off-CPU: threads that left their CPU for good */
 	__u64 recorded;
 	__u64 counted;
-	__u64 thinned; /* represented by others: hits of probes, see bpf/stack.bpf.c; waits under a budget */
+	__u64 thinned; /* represented by others: hits of probes, samples, and waits under a budget */
 	__u64 lost[WIRE_NR_LOSS_REASONS];
 	struct wire_event {
 		__u64 entries;
 		__u64 periods; /* the sum, as the kernel reports them */
 		__u64 weight;  /* the sum, see bpf/sample.bpf.c */
 	} events[WIRE_MAX_EVENTS];
+	/* Of samples under a budget: time in the program, and the weight of the recorded and counted ones. */
+	__u64 run_ns, taken_weight;
 	/* Off-CPU: the waits that ended, and their nanoseconds. */
 	__u64 waits, waited_ns;
 	__u64 unseen;	 /* of these: the kernel did not report the thread's return */

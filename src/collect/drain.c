@@ -638,7 +638,9 @@ static int add_sample(struct drain *drain, const struct wire_record *record,
 	}
 	count_record(drain, record);
 	if (drain->options.waits && record->probe == WIRE_RUNNING)
-		add_own_time(drain, *ret_sample, drain->options.waits->sample_ns);
+		add_own_time(drain, *ret_sample,
+			     drain->options.by_weight ? record->weight
+						      : drain->options.waits->sample_ns);
 	return 0;
 }
 

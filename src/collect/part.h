@@ -15,7 +15,11 @@ struct session_part {
 	struct profile *profile;
 	struct file_table *files;
 	struct runtime_table *runtimes;
-	uint64_t ended_ns; /* when it was taken, CLOCK_REALTIME */
+	uint64_t began_ns,
+		ended_ns; /* when the one before and this one were taken, CLOCK_REALTIME */
+	uint64_t
+		period_ns; /* of the clock that sampled, times the samples that one represents; 0: none, or it varied */
+	uint64_t lost; /* samples, hits or switches */
 };
 
 /* The tables that a session shares with its drain. */

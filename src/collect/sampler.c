@@ -313,6 +313,7 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->by_weight = has_weights(config);
 	bpf->rodata->has_values = config->weights != NULL;
 	configure_events(bpf, config);
+	bpf->rodata->is_governed = config->is_governed;
 	bpf->rodata->may_thin = config->may_thin;
 	if (config->may_thin)
 		(void)bpf_map__set_max_entries(bpf->maps.thinning,
@@ -579,6 +580,11 @@ void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret
 	ret->processes = bpf_map__fd(sampler->bpf->maps.unwind_processes);
 	ret->tables = bpf_map__fd(sampler->bpf->maps.unwind_tables);
 	ret->chunks = bpf_map__fd(sampler->bpf->maps.pool);
+}
+
+void sampler_take_one_in(const struct sampler *sampler, uint32_t one_of)
+{
+	sampler->bpf->bss->sample_one_of = one_of;
 }
 
 bool sampler_next_changed_cpu(const struct sampler *sampler, uint32_t *cpu)

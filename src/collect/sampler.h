@@ -69,6 +69,7 @@ struct sampler_config {
 	const struct sampled_event *events;
 	size_t nr_events;
 	bool by_period; /* a sample's weight is its period */
+	bool is_governed; /* with by_period: sampler_take_one_in() may be called, and counters have the time taken */
 	uint32_t every; /* with may_thin: initially, record one hit in `every` of each probe */
 };
 
@@ -91,6 +92,9 @@ const struct hits *sampler_hits(const struct sampler *sampler);
  * Requires may_thin, with which records and counts have weights (1 for hits that are not thinned).
  */
 void sampler_thin(const struct sampler *sampler, uint32_t number, uint32_t one_of);
+
+/* From now on one sample in `one_of` is taken, with the weight of all of them. Requires is_governed. */
+void sampler_take_one_in(const struct sampler *sampler, uint32_t one_of);
 
 /*
  * Iterates from *cpu on over the CPUs that went offline or came online since the last call: their perf events may be

@@ -61,6 +61,12 @@
 #define RAW_NAP_NS	NS_PER_MS
 #define QUIET_NAPS	3
 
+/*
+ * The nap of a session that keeps its priority. Where processes come and go all the time, 500 polls a second are 1 % of a
+ * CPU.
+ */
+#define CALM_NAP_NS (20 * NS_PER_MS)
+
 /* Longest wait for unwind tables, at the end of an interval and at the end of the run. */
 #define SETTLE_NS      (15 * NS_PER_MS)
 #define LAST_SETTLE_NS (3 * NS_PER_SEC)
@@ -74,6 +80,9 @@
 #define LAST_LOOK_NS  (2 * NS_PER_SEC)
 
 #define SAMPLING_NICE (-20)
+
+/* So soon after a part was taken, another rate is that of the whole next one. */
+#define THIN_NS (100 * NS_PER_MS)
 
 /*
  * One object of BPF programs. A session has one: samples of an event, hits of probes, or waits; or two, samples and
@@ -132,6 +141,10 @@ struct session {
 	struct absence absence;
 	struct error unwatched; /* why a CPU could not be watched after it came online */
 	uint64_t started_ns, stopped_ns;
+	/* The next part: when it began, CLOCK_REALTIME; losses before it; one sample in how many is taken. */
+	uint64_t part_began_ns, lost_before;
+	uint32_t one_of;
+	bool period_varies;	  /* in it */
 	int niceness;		  /* ours before session_new() */
 	uint64_t sampling_cpu_ns; /* ours: until the start; after the stop, since the start */
 	struct sampling_reading readings[WIRE_MAX_EVENTS];
@@ -211,7 +224,8 @@ static int load_sampler(struct session *session, struct source *source, struct e
 		.may_thin = may_thin(options),
 		.events = session->events,
 		.nr_events = source->waits ? 0 : options->nr_events,
-		.by_period = options->by_period && !source->waits,
+		.by_period = (options->by_period || options->is_governed) && !source->waits,
+		.is_governed = options->is_governed && !source->waits,
 		.every = every_hit(options),
 	};
 
@@ -373,7 +387,8 @@ static int make_drain(struct session *session, struct error *error)
 		.comm = session->options.comm,
 		.cgroup_root_fd = session->cgroup_root_fd,
 		.nr_events = session->options.by_period ? session->options.nr_events : 0,
-		.by_weight = session->options.by_period || may_thin(&session->options) ||
+		.by_weight = session->options.by_period || session->options.is_governed ||
+			     may_thin(&session->options) ||
 			     (session->options.probes && session->options.probes->weights),
 		.files = session->files,
 		.runtimes = session->runtimes,
@@ -559,12 +574,16 @@ static int open_samplings(struct session *session, struct error *error)
  */
 static void raise_priority(struct session *session)
 {
+	if (session->options.keeps_priority)
+		return;
 	(void)setpriority(PRIO_PROCESS, 0, SAMPLING_NICE);
 	worker_set_opener_niceness(session->worker, getpriority(PRIO_PROCESS, 0));
 }
 
 static void restore_priority(struct session *session)
 {
+	if (session->options.keeps_priority)
+		return;
 	(void)setpriority(PRIO_PROCESS, 0, session->niceness);
 	if (session->worker)
 		worker_set_opener_niceness(session->worker, session->niceness);
@@ -904,7 +923,7 @@ static int take_count(void *context, const void *key, const void *value)
 
 	memcpy(&id, key, reader->source->epochs->options.key_bytes);
 	memcpy(&count, value, reader->source->epochs->options.value_bytes);
-	if (session->options.waits && !reader->source->waits)
+	if (session->options.waits && !reader->source->waits && !session->options.is_governed)
 		count.weight = count.count * session->waits.sample_ns;
 	return drain_add_count(session->drain, current_epoch(session) - 1, &id, &count);
 }
@@ -1059,6 +1078,13 @@ static void judge_waits(struct session *session)
 	sampler_walk_each(waits->sampler, session->budget.each_ns);
 }
 
+static uint64_t nap_ns(const struct session *session)
+{
+	if (session->has_raw)
+		return RAW_NAP_NS;
+	return session->options.keeps_priority ? CALM_NAP_NS : SIDEBAND_NAP_NS;
+}
+
 /* --- waiting --------------------------------------------------------------------------------- */
 
 static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
@@ -1067,7 +1093,7 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 
 	/* A raw record is replayed by the poll after the one that read it. */
 	if (session->nr_naps)
-		poll_ns = session->polled_ns + (session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS);
+		poll_ns = session->polled_ns + nap_ns(session);
 	if (session->probing && session->probing_next_ns < poll_ns)
 		poll_ns = session->probing_next_ns;
 	if (session->budget.share > 0 && session->budget_next_ns < poll_ns)
@@ -1098,7 +1124,7 @@ static size_t list_own_fds(struct session *session)
  */
 static void nap(struct session *session)
 {
-	struct timespec time = {.tv_nsec = session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS};
+	struct timespec time = {.tv_nsec = (long)nap_ns(session)};
 	struct epoll_event woken;
 
 	if (session->raw_fd >= 0) /* clears readiness until the next wake-up */
@@ -1176,6 +1202,8 @@ int session_start(struct session *session, struct error *error)
 			return error_no_memory(error, "");
 	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session->started_ns = clock_now_ns();
+	session->part_began_ns = clock_read_ns(CLOCK_REALTIME);
+	session->one_of = 1;
 	session->polled_ns = session->epoch_began_ns = session->idle_ns = session->started_ns;
 	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
 		      clock_read_ns(CLOCK_REALTIME), clock_asleep_ns());
@@ -1298,6 +1326,30 @@ static int copy_origin(struct profile *to, const struct profile *from)
 	return 0;
 }
 
+static uint64_t nr_lost(const struct session *session)
+{
+	uint64_t lost = 0;
+	size_t i;
+
+	for (i = 0; i < session->nr_sources; i++)
+		lost += accounting_lost(&session->sources[i].accounting);
+	return lost;
+}
+
+static void note_part(struct session *session, struct session_part *part)
+{
+	const bool has_clock =
+		session->options.nr_events == 1 && event_is_clock(&session->events[0].event);
+
+	part->began_ns = session->part_began_ns;
+	part->lost = nr_lost(session) - session->lost_before;
+	if (has_clock && !session->period_varies)
+		part->period_ns = sample_ns(session) * session->one_of;
+	session->part_began_ns = part->ended_ns;
+	session->lost_before += part->lost;
+	session->period_varies = false;
+}
+
 int session_take_part(struct session *session, struct session_part *ret, struct error *error)
 {
 	const struct part_source source = source_of(session);
@@ -1310,8 +1362,31 @@ int session_take_part(struct session *session, struct session_part *ret, struct 
 		return error_no_memory(error, "");
 	}
 	session->profile = next;
+	note_part(session, ret);
 	part_forget_unused(&source, next);
 	return 0;
+}
+
+/* --- under a budget ------------------------------------------------------------------ */
+
+void session_thin(struct session *session, uint32_t one_of)
+{
+	if (one_of == session->one_of)
+		return;
+	sampler_take_one_in(first_source(session)->sampler, one_of);
+	session->period_varies |= clock_read_ns(CLOCK_REALTIME) - session->part_began_ns > THIN_NS;
+	session->one_of = one_of;
+}
+
+uint64_t session_bpf_ns(const struct session *session)
+{
+	const struct source *first = first_source(session);
+	struct wire_counters now;
+	uint64_t sum_ns = first->accounting.sum.run_ns;
+
+	if (!first->waits && epochs_read_progress(first->epochs, &now) == 0)
+		sum_ns += now.run_ns;
+	return sum_ns + walk_budget_paid_ns(&session->budget);
 }
 
 struct file_table *session_files(struct session *session)
@@ -1470,6 +1545,8 @@ static void summarize_time(const struct session *session, struct session_summary
 	if (samples != sum) {
 		counted_ns = samples->counted * session->waits.sample_ns;
 		sampled_ns = samples->recorded * session->waits.sample_ns + counted_ns;
+		if (session->options.is_governed)
+			sampled_ns = samples->taken_weight;
 	}
 	ret->time = (struct session_time){
 		.shown_ns = totals->shown_ns,

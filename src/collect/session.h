@@ -2,7 +2,8 @@
  * A session samples from start to stop. It owns the events, the BPF side, the processes and files,
  * and fills a profile. Not thread-safe: one thread owns it. What it collected can be taken to another one.
  *
- *	session_new()      loads and opens everything, from then on at high priority; nothing is sampled yet
+ *	session_new()      loads and opens everything, from then on at high priority, unless that is to be kept;
+ *			   nothing is sampled yet
  *	session_start()
  *	session_wait()     drains while waiting; call repeatedly
  *	session_flush()    brings the profile up to date, at each interval
@@ -77,6 +78,9 @@ struct session_options {
 	size_t max_profile_bytes;
 	/* Names of kernel code, as they are shown; .name NULL: they are not asked for while it is there. */
 	struct kernel_code_names kernel_names;
+	/* session_thin() may be called, and session_bpf_ns(). Only for one clock, by_period or with waits. */
+	bool is_governed;
+	bool keeps_priority; /* ours is not raised, nor the opener's; process events are read less often */
 	bool bpf_statistics; /* enable BPF run-time statistics; costs some 50 ns per sample */
 };
 
@@ -169,6 +173,12 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 
 int session_flush(struct session *session, struct error *error);
 int session_stop(struct session *session, struct error *error);
+
+/* From now on one sample in `one_of` is taken, with the weight of all of them. Requires is_governed. */
+void session_thin(struct session *session, uint32_t one_of);
+
+/* Returns the time spent in the programs since the start, as measured by them. Requires is_governed. */
+uint64_t session_bpf_ns(const struct session *session);
 
 /* Owned by the session. */
 struct profile *session_profile(struct session *session);

@@ -120,6 +120,25 @@ uint64_t walk_budget_judge(struct walk_budget *budget, uint64_t now_ns)
 	return now_ns + (ratio * AIM > 1 ? OVER_WINDOW_NS : WINDOW_NS);
 }
 
+uint64_t walk_budget_paid_ns(const struct walk_budget *budget)
+{
+	uint64_t timed_ns = 0, timed = 0;
+	double paid_ns = 0;
+	size_t cpu;
+
+	for (cpu = 0; cpu < budget->nr_cpus; cpu++) {
+		timed_ns += budget->costs[cpu].timed_ns;
+		timed += budget->costs[cpu].timed;
+	}
+	for (cpu = 0; cpu < budget->nr_cpus; cpu++) {
+		const struct wire_cost cost = budget->costs[cpu];
+		const struct paid paid = paid_for(&cost, mean(timed_ns, timed));
+
+		paid_ns += paid.follow + paid.walks;
+	}
+	return (uint64_t)paid_ns;
+}
+
 void walk_budget_summarize(const struct walk_budget *budget, uint64_t now_ns,
 			   struct walk_budget_result *ret)
 {

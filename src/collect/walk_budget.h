@@ -29,6 +29,9 @@ void walk_budget_clear(struct walk_budget *budget);
 /* Ends a window: sets each_ns. Returns when to call it again. */
 uint64_t walk_budget_judge(struct walk_budget *budget, uint64_t now_ns);
 
+/* Returns the cost since the start, on all CPUs. */
+uint64_t walk_budget_paid_ns(const struct walk_budget *budget);
+
 /* The cost since the start, as shares of the time of the CPU that paid most, and the numbers on all CPUs. */
 struct walk_budget_result {
 	double share; /* the budget; 0: none */

@@ -23,13 +23,15 @@ static struct wire_counters balanced(void)
 	return counters;
 }
 
-/* True for counters that are in none of the sums: those of events, stolen time, and how many waits there were. */
+/* True for counters that are in none of the sums: those of events, time and weights, and how many waits there were. */
 static bool is_free(const struct wire_counters *counters, const uint64_t *word)
 {
 	const uint64_t *events = (const uint64_t *)counters->events;
 
 	return (word >= events &&
 		word < events + (sizeof(counters->events)) / (sizeof(uint64_t))) ||
+	       word == (const uint64_t *)&counters->run_ns ||
+	       word == (const uint64_t *)&counters->taken_weight ||
 	       word == (const uint64_t *)&counters->waits ||
 	       word == (const uint64_t *)&counters->unseen ||
 	       word == (const uint64_t *)&counters->stolen_ns ||
