@@ -11,24 +11,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "profile/merge.h"
 #include "run/complain.h"
-
-/*
- * Somebody waits for the first interval: with a hundred busy processes per CPU, its names take seconds at ordinary
- * priority. The session's priority, 20, would be too much: intervals ended 0.1 s late.
- */
-#define FIRST_NICER_BY 10
 
 /* Intervals that wait to be named. Further ones are joined with the last. */
 #define WAITING_MAX 2
 
 struct intervals {
 	struct session_names *names;
-	struct outputs *outputs;
+	struct interval_sink sink;
 	pthread_t thread;
-	int niceness;
 	bool is_running;
 	int failed_fd; /* an eventfd */
 
@@ -75,8 +67,7 @@ static int name_and_write(struct intervals *intervals, struct session_part *part
 		return error_no_memory(error, "");
 	if (session_names_apply(names, &unnamed) < 0)
 		complain_error(&unnamed);
-	intervals->outputs->ended = (time_t)(part->ended_ns / NS_PER_SEC);
-	err = outputs_write(intervals->outputs, names->profile, error);
+	err = intervals->sink.write(intervals->sink.context, names->profile, part, error);
 	session_names_release(names);
 	return err;
 }
@@ -105,14 +96,14 @@ static void *work(void *context)
 	struct session_part part;
 	bool has_failed = false, is_first = true;
 
-	set_priority(intervals, intervals->niceness - FIRST_NICER_BY);
+	set_priority(intervals, intervals->sink.first_niceness);
 	while (take(intervals, &part)) {
 		struct error error = {0};
 		int err = has_failed ? 0 : name_and_write(intervals, &part, &error);
 
 		session_part_clear(&part);
 		if (is_first)
-			set_priority(intervals, intervals->niceness);
+			set_priority(intervals, intervals->sink.niceness);
 		is_first = false;
 		if (err < 0)
 			note_failure(intervals, err, &error);
@@ -123,7 +114,7 @@ static void *work(void *context)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-struct intervals *intervals_new(struct session_names *names, struct outputs *outputs, int niceness,
+struct intervals *intervals_new(struct session_names *names, const struct interval_sink *sink,
 				struct error *error)
 {
 	struct intervals *intervals = calloc(1, sizeof(*intervals));
@@ -136,8 +127,7 @@ struct intervals *intervals_new(struct session_names *names, struct outputs *out
 	}
 	*intervals = (struct intervals){
 		.names = names,
-		.outputs = outputs,
-		.niceness = niceness,
+		.sink = *sink,
 		.failed_fd = eventfd(0, EFD_CLOEXEC),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
@@ -178,6 +168,9 @@ static int join(struct intervals *intervals, struct session_part *part)
 	if (err == 0)
 		err = profile_merge_part(last->profile, part->profile);
 	last->ended_ns = part->ended_ns;
+	last->lost += part->lost;
+	if (last->period_ns != part->period_ns)
+		last->period_ns = 0;
 	intervals->nr_joined++;
 	session_part_clear(part);
 	return err;

@@ -1,6 +1,5 @@
 /*
- * Names and writes the intervals of a run in a thread of its own while the session goes on: the first one at a raised
- * priority, later ones at a normal one.
+ * Names and writes the intervals of a run in a thread of its own while the session goes on.
  *
  * Naming waits for other people: for files, debuginfod servers, JVMs. The thread that reads the rings must not, or
  * samples would be lost and intervals be late; it only hands over what it has collected. If an interval takes longer
@@ -14,15 +13,26 @@
 #include "base/error.h"
 #include "collect/session.h"
 #include "run/names.h"
-#include "run/outputs.h"
 
 struct intervals;
 
+/* Where named intervals go. */
+struct interval_sink {
+	/*
+	 * Called in the thread; the part tells when the interval was, and has no profile any more. Returns 0 or a
+	 * negative errno, after which nothing is named or written.
+	 */
+	int (*write)(void *context, struct profile *profile, const struct session_part *part,
+		     struct error *error);
+	void *context;
+	int first_niceness,
+		niceness; /* of the thread and its helpers: for the first interval, for later ones */
+};
+
 /*
- * Starts the thread, which has the given niceness after the first interval. names and outputs belong to it until
- * intervals_finish(). Returns NULL on failure.
+ * Starts the thread. names and the sink belong to it until intervals_finish(). Returns NULL on failure.
  */
-struct intervals *intervals_new(struct session_names *names, struct outputs *outputs, int niceness,
+struct intervals *intervals_new(struct session_names *names, const struct interval_sink *sink,
 				struct error *error);
 void intervals_free(struct intervals *intervals); /* calls intervals_finish() */
 

@@ -34,8 +34,9 @@ struct stack_source {
 	const char *unit;	/* unit of the counts: "samples", "hits" */
 	const char *event_name; /* for profiles that other programs read … */
 	const char *period_unit;
-	uint64_t period; /* … 0: varies */
-	bool is_sum;	 /* counts are a sum of the event, in its unit */
+	uint64_t period;  /* … 0: varies */
+	bool is_sum;	  /* counts are a sum of the event, in its unit */
+	bool is_governed; /* see struct session_options */
 };
 
 /* A command's part. */
@@ -46,6 +47,12 @@ struct stack_command {
 	int (*choose)(void *context, struct stack_source *ret, struct error *error);
 	void (*attached)(void *context); /* all probes are; NULL: nothing to do */
 	void (*tell)(void *context); /* prints notes after the verdict, unless quiet; NULL: none */
+	/*
+	 * Instead of outputs and a verdict: takes each named interval, see struct interval_sink. The run then is one
+	 * without end: at its own priority, with naming behind it, and it may pause.
+	 */
+	int (*take)(void *context, struct profile *profile, const struct session_part *part,
+		    struct error *error);
 };
 
 struct stacks {
@@ -68,6 +75,14 @@ struct stacks {
 /* Prepares stacks for run_collector(). The options must outlive it; context is the command's. */
 void stacks_init(struct stacks *stacks, const struct stack_options *options,
 		 const struct stack_command *command, void *context);
+
+/*
+ * Ends the session, so that nothing is attached to the kernel, and hands over what it has collected; and begins
+ * another one. In between, `session` is NULL: the collector's wait() must not be called. Each returns 0 or a negative
+ * errno.
+ */
+int stacks_pause(struct stacks *stacks, struct error *error);
+int stacks_resume(struct stacks *stacks, struct error *error);
 
 /* Also valid if nothing was run. */
 void stacks_clear(struct stacks *stacks);
