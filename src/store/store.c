@@ -13,6 +13,7 @@
  */
 #include "store/store.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -295,12 +296,32 @@ void store_close(struct store *store)
 	free(store);
 }
 
+/* SQLite's magic number at the beginning, and the application's as a big-endian number. */
+#define HEADER_MAGIC	   "SQLite format 3"
+#define HEADER_BYTES	   72
+#define HEADER_APPLICATION 68
+
+static bool is_store(const char *path)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	uint8_t header[HEADER_BYTES];
+	uint32_t application;
+
+	if (fd < 0 || pread(fd, header, sizeof(header), 0) != sizeof(header))
+		return false;
+	memcpy(&application, header + HEADER_APPLICATION, sizeof(application));
+	return !memcmp(header, HEADER_MAGIC, sizeof(HEADER_MAGIC)) &&
+	       be32toh(application) == strtoul(APPLICATION_ID, NULL, 10);
+}
+
 int store_put_aside(const char *path, char *ret, size_t nr)
 {
 	char from[4096], to[4096];
 	unsigned number = 0;
 	size_t i;
 
+	if (!is_store(path))
+		return -EINVAL;
 	do
 		(void)snprintf(ret, nr, "%s.damaged-%u", path, ++number);
 	while (!access(ret, F_OK) && number < 1000);

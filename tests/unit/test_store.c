@@ -815,6 +815,9 @@ TEST(a_damaged_store_is_told)
 	store = open_writer();
 	append(store, BEGIN, SECOND, "a;main 1\n");
 	store_close(store);
+	write_file(in_folder("letter"), "Dear Sir or Madam", 17);
+	CHECK_EQ(store_put_aside(in_folder("letter"), aside, sizeof(aside)), -EINVAL);
+	CHECK_EQ(access(in_folder("letter"), F_OK), 0);
 	leave_folder();
 }
 
