@@ -348,7 +348,8 @@ int number_parse_seconds(const char *text, uint64_t *ret_ns)
 		const char *name;
 		uint64_t times, parts; /* factor, and divisor of a second */
 	} units[] = {
-		{"", 1, 1}, {"s", 1, 1}, {"ms", 1, 1000}, {"m", 60, 1}, {"h", 3600, 1},
+		{"", 1, 1},   {"s", 1, 1},    {"ms", 1, 1000},
+		{"m", 60, 1}, {"h", 3600, 1}, {"d", 86400, 1},
 	};
 	uint64_t billionths;
 	size_t i = 0;

@@ -102,7 +102,7 @@ const char *number_commas(char buffer[NUMBER_COMMAS_BYTES], uint64_t number);
 int number_parse(const char *text, uint64_t max, uint64_t *ret);
 
 /*
- * Parses a time with an optional fraction and unit ("2", "0.5", "500ms", "10s", "2m", "1h") into
+ * Parses a time with an optional fraction and unit ("2", "0.5", "500ms", "10s", "2m", "1h", "7d") into
  * nanoseconds; the default unit is seconds. 0, -EINVAL or -ERANGE.
  */
 int number_parse_seconds(const char *text, uint64_t *ret_ns);

@@ -124,3 +124,23 @@ char *cgroup_path(int root_fd, uint64_t id)
 		return NULL;
 	return strdup(path[root_length] ? path + root_length : "/");
 }
+
+/* Lines are "NUMBER:CONTROLLERS:PATH"; number 0 is the hierarchy of version 2. */
+char *cgroup_of_process(int32_t pid)
+{
+	cleanup_file FILE *file = process_open_file(pid, "cgroup");
+	char line[PATH_MAX + 256], *found = NULL;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *path = strchr(line, ':');
+
+		path = path ? strchr(path + 1, ':') : NULL;
+		line[strcspn(line, "\n")] = '\0';
+		if (!path || text_starts_with(line, "0:") || strlen(path + 1) < 2 ||
+		    (found && strlen(found) >= strlen(path + 1)))
+			continue;
+		free(found);
+		found = strdup(path + 1);
+	}
+	return found;
+}

@@ -25,4 +25,10 @@ int cgroup_children(int fd, char ***ret, size_t *ret_nr, struct error *error);
  */
 char *cgroup_path(int root_fd, uint64_t id);
 
+/*
+ * The path of a process' cgroup in the hierarchies of version 1, the one that says most: the longest. To be freed;
+ * NULL if it is in the root of each, or has exited.
+ */
+char *cgroup_of_process(int32_t pid);
+
 #endif

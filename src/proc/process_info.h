@@ -58,6 +58,14 @@ bool process_own_fd_path(int fd, char path[PATH_MAX]);
 /* Kernel memory used by the BPF map behind one of our own descriptors; 0 if unknown. */
 uint64_t process_own_fd_memory(int fd);
 
+/* What this process and its descendants use. */
+struct process_usage {
+	uint64_t cpu_ns; /* also of those that have ended; of those that live, in steps of 10 ms */
+	uint64_t pss_bytes; /* proportional set size; 0 unless asked for */
+};
+
+void process_own_usage(bool with_memory, struct process_usage *ret);
+
 /* --- /proc/PID/status and /proc/PID/stat ------------------------------------------------------ */
 
 /* Real, effective, saved, and file system uid; usually all the same. */
@@ -99,6 +107,12 @@ int process_threads(int32_t pid, uint32_t **ret, size_t *ret_nr);
 void process_memory_await(int32_t pid);
 
 /* --- the program of a process ----------------------------------------------------------------- */
+
+/*
+ * Reads the path of the file that a process executes, in the process' view, without " (deleted)". Touches no file
+ * and does not block. 0; -ESRCH: no such process; -ENOENT: a kernel thread; or another negative errno.
+ */
+int process_program_path(int32_t pid, char path[PATH_MAX]);
 
 /*
  * Finds the file that a process executes, deleted or not. Returns an O_PATH handle and

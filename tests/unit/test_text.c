@@ -210,6 +210,7 @@ TEST(number_parses_seconds)
 	check_seconds("2", 0, 2000000000);
 	check_seconds("0.5", 0, 500000000);
 	check_seconds(".25", 0, 250000000);
+	check_seconds("7d", 0, 604800000000000);
 	check_seconds("1.000000001", 0, 1000000001);
 	check_seconds("1.0000000019", 0, 1000000001); /* below a nanosecond: dropped */
 	check_seconds("9000000000", 0, 9000000000000000000);
