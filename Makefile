@@ -266,6 +266,9 @@ install: all $(B)/install/stook $(COMPLETIONS:%=$(B)/completion/%)
 	install -Dm644 $(B)/install/stook.debug $(DESTDIR)$(PREFIX)/bin/.debug/stook.debug
 	$(foreach s,$(COMPLETIONS),install -Dm644 $(B)/completion/$(s) \
 		$(DESTDIR)$(PREFIX)/share/$(COMPLETION_$(s)) &&) true
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' systemd/stook-agent.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/stook-agent.service
 	for page in docs/*.1; do \
 		install -Dm644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit; done
 

@@ -19,6 +19,7 @@ static const struct command commands[] = {
 	{"tally", cmd_tally, "count hits by key, with sums and histograms of arguments or latency"},
 	{"stat", cmd_stat, "count events, in total or per CPU, core, thread or cgroup"},
 	{"sched", cmd_sched, "show for how long tasks ran, and waited for a CPU"},
+	{"agent", cmd_agent, "sample the whole host without end, and keep the profiles"},
 	{"report", cmd_report, "print profiles as tables and trees, or convert them"},
 	{"query", cmd_query, "show what a store of continuous profiles has of a time"},
 	{"diff", cmd_diff, "compare two profiles, with statistical significance"},

@@ -32,6 +32,7 @@ void command_explain(const char *name, struct error *error);
 int stackcount_run(const struct run_config *tasks, const struct stack_options *stacks,
 		   const struct probe_options *probes, uint32_t every);
 
+int cmd_agent(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

@@ -209,7 +209,7 @@ static int take_budget(void *context, const char *value, struct error *error)
 {
 	struct profile_options *options = context;
 
-	return budget_option_take(value, &options->tracepoints.budget, error);
+	return budget_option_take("--budget", value, &options->tracepoints.budget, error);
 }
 
 static int take_word(void *context, const char *word, struct error *error)

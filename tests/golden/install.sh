@@ -66,6 +66,8 @@ install_and_check() { # install_and_check NAME BUILT [STATIC=1]
 	for file in bash-completion/completions/stook zsh/site-functions/_stook fish/vendor_completions.d/stook.fish; do
 		check "$name: $file" test -s "$at/opt/stook/share/$file"
 	done
+	check "$name: the service runs it" grep -q "^ExecStart=/opt/stook/bin/stook agent " \
+		"$at/opt/stook/lib/systemd/system/stook-agent.service"
 	check "$name: nothing outside of PREFIX" is_same "$(ls "$at") $(ls "$at/opt")" "opt stook"
 }
 

@@ -36,7 +36,8 @@ static bool is_decimal(const char *text, size_t nr)
 	return digits && all == nr;
 }
 
-int budget_option_take(const char *value, double *ret_share, struct error *error)
+int budget_option_take(const char *option, const char *value, double *ret_share,
+		       struct error *error)
 {
 	size_t nr = strlen(value);
 	double percent = 0;
@@ -48,15 +49,15 @@ int budget_option_take(const char *value, double *ret_share, struct error *error
 	if (nr && value[nr - 1] == '%' && is_decimal(value, nr - 1))
 		percent = strtod(value, NULL);
 	if (percent <= 0 || percent > 100)
-		return option_bad(error, "--budget", value,
-				  "a share of each CPU such as 5%, or off");
+		return option_bad(error, option, value, "a share of each CPU such as 5%, or off");
 	*ret_share = percent / 100;
 	return 0;
 }
 
 static int take_budget(void *context, const char *value, struct error *error)
 {
-	return budget_option_take(value, &((struct probe_options *)context)->budget, error);
+	return budget_option_take("--budget", value, &((struct probe_options *)context)->budget,
+				  error);
 }
 
 static int take_without(void *context, const char *value, struct error *error)

@@ -10,9 +10,10 @@
 #include "run/config.h"
 
 /*
- * Takes the value of --budget, "5%" or "off", as a share of each CPU's time; 0: off.
+ * Takes the value of --budget or an option like it, "5%" or "off", as a share of each CPU's time; 0: off.
  */
-int budget_option_take(const char *value, double *ret_share, struct error *error);
+int budget_option_take(const char *option, const char *value, double *ret_share,
+		       struct error *error);
 
 /* Returns the rows: -r, -l, --budget, --max-probes, --debug-dir, --force, --without. */
 struct option_group probe_options_group(struct probe_options *options);

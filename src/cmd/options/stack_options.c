@@ -153,6 +153,11 @@ struct option_group stack_options_group(struct stack_options *options)
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
 }
 
+struct option_group comm_options_group(struct stack_options *options)
+{
+	return (struct option_group){rows, 1, options};
+}
+
 int stack_options_check(const struct stack_options *options, struct error *error)
 {
 	if (options->no_user && options->no_kernel)

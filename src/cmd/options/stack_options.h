@@ -8,6 +8,9 @@
 /* Returns the rows, for option_table_parse(), without the options for names and outputs. */
 struct option_group stack_options_group(struct stack_options *options);
 
+/* Returns the row of --comm alone. */
+struct option_group comm_options_group(struct stack_options *options);
+
 /* Rejects options that contradict each other. Returns 0 or -EINVAL. */
 int stack_options_check(const struct stack_options *options, struct error *error);
 

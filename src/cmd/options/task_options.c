@@ -122,6 +122,8 @@ static int take_interval(void *context, const char *value, struct error *error)
 	return take_seconds("--interval", value, &options->interval_ns, error);
 }
 
+#define NR_TARGET_ROWS 3 /* the first ones */
+
 static const struct option_row rows[] = {
 	{'p', "pid", "PID,…", take_pids, "only these processes (and their children)"},
 	{'t', "tid", "TID,…", take_tids, "only these threads"},
@@ -143,6 +145,11 @@ static const struct option_row rows[] = {
 struct option_group task_options_group(struct run_config *options)
 {
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
+}
+
+struct option_group target_options_group(struct run_config *options)
+{
+	return (struct option_group){rows, NR_TARGET_ROWS, options};
 }
 
 /* Returns a pid of --pid whose process has the same name as the process with pid word; 0: none. */

@@ -12,6 +12,9 @@
 /* Returns the rows: -p, -t, --cgroup, -a, --no-follow, --self, -d, -i, -q, -v. */
 struct option_group task_options_group(struct run_config *options);
 
+/* Returns the rows that say which tasks, for commands that choose the rest themselves: -p, -t, --cgroup. */
+struct option_group target_options_group(struct run_config *options);
+
 /* Takes an operand that is the duration. Returns 0 or -EINVAL. */
 int task_options_take_duration(struct run_config *options, const char *word, struct error *error);
 

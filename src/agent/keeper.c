@@ -1,0 +1,149 @@
+#include "agent/keeper.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/labels.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "run/complain.h"
+
+/*
+ * Epochs are for what happened just now; after a day, their minutes say as much. (The store sums them up at once, so
+ * that nothing is to be done when they go.)
+ */
+#define EPOCHS_NS (24 * 3600 * NS_PER_SEC)
+
+#define EXPIRE_NS (60 * NS_PER_SEC) /* between two removals of what is too old */
+
+/* An agent that is started anew may find that its predecessor's last helper still has the lock. */
+#define LOCK_TRIES  10
+#define LOCK_NAP_NS (100 * NS_PER_MS)
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static int open_store(struct keeper *keeper, struct error *error)
+{
+	const struct timespec nap = {.tv_nsec = LOCK_NAP_NS};
+	int err, i;
+
+	for (i = 0; i < LOCK_TRIES; i++) {
+		err = store_open_writer(keeper->path, &keeper->store, error);
+		if (err != -EBUSY)
+			return err;
+		(void)nanosleep(&nap, NULL);
+	}
+	return err;
+}
+
+/* Moves a damaged store aside, and opens a new one. Any other file stays. */
+static int begin_anew(struct keeper *keeper, struct error *error)
+{
+	char aside[4096];
+	int err;
+
+	store_close(keeper->store);
+	keeper->store = NULL;
+	err = store_put_aside(keeper->path, aside, sizeof(aside));
+	if (err == -EINVAL)
+		return error->code;
+	if (err)
+		return error_set(error, err, "cannot move the damaged store '%s' aside: %s",
+				 keeper->path, strerror(-err));
+	complain("store '%s' is damaged: moved to '%s', and a new one begun", keeper->path, aside);
+	return open_store(keeper, error);
+}
+
+int keeper_open(struct keeper *keeper, const char *path, uint64_t retain_ns, uint64_t max_bytes,
+		struct error *error)
+{
+	int err;
+
+	*keeper = (struct keeper){
+		.path = path,
+		.limits = {.epochs_ns = retain_ns ? earlier(retain_ns, EPOCHS_NS) : EPOCHS_NS,
+			   .minutes_ns = retain_ns,
+			   .hours_ns = retain_ns,
+			   .bytes = max_bytes},
+	};
+	err = open_store(keeper, error);
+	return err == -EBADMSG ? begin_anew(keeper, error) : err;
+}
+
+void keeper_close(struct keeper *keeper)
+{
+	store_close(keeper->store);
+	keeper->store = NULL;
+}
+
+/* --- epochs ----------------------------------------------------------------------------------- */
+
+static int append(struct keeper *keeper, const struct profile *profile,
+		  const struct session_part *part, struct error *error)
+{
+	const struct store_epoch epoch = {
+		.start_ns = part->began_ns,
+		.end_ns = part->ended_ns,
+		.period_ns = part->period_ns,
+		.lost = part->lost,
+	};
+	int err = keeper->store ? 0 : open_store(keeper, error);
+
+	if (!err)
+		err = store_append(keeper->store, &epoch, profile, error);
+	if (err != -EBADMSG)
+		return err;
+	err = begin_anew(keeper, error);
+	return err ? err : store_append(keeper->store, &epoch, profile, error);
+}
+
+static void drop(struct keeper *keeper, const struct error *why)
+{
+	if (!keeper->nr_dropped_now++)
+		complain("epochs are dropped: %s", why->text);
+	keeper->nr_dropped++;
+}
+
+static void note_stored(struct keeper *keeper)
+{
+	if (keeper->nr_dropped_now)
+		complain("epochs are stored again; %" PRIu64 " were dropped",
+			 keeper->nr_dropped_now);
+	keeper->nr_dropped_now = 0;
+	keeper->nr_stored++;
+	keeper->bytes = store_bytes(keeper->store);
+}
+
+/* A failure is tried again with the next epoch; if the store is damaged, that epoch finds out. */
+static void expire(struct keeper *keeper)
+{
+	const uint64_t now_ns = clock_now_ns();
+	struct error error = {0};
+
+	if (now_ns < keeper->expire_ns)
+		return;
+	if (!store_expire(keeper->store, &keeper->limits, clock_read_ns(CLOCK_REALTIME), &error))
+		keeper->expire_ns = now_ns + EXPIRE_NS;
+}
+
+int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part)
+{
+	struct error error = {0};
+	int err = keeper->is_off_cpu ? labels_split_states(profile) : 0;
+
+	if (!err)
+		err = labels_add(profile);
+	err = err ? error_no_memory(&error, "for an epoch") : append(keeper, profile, part, &error);
+	if (err) {
+		drop(keeper, &error);
+		return 0;
+	}
+	note_stored(keeper);
+	expire(keeper);
+	return 0;
+}

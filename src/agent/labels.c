@@ -1,0 +1,307 @@
+/*
+ * The path of a cgroup names a container by how its runtime calls the last directory: the id alone (Docker, Kubernetes
+ * with cgroupfs), or in a scope of systemd: docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope;
+ * or as ….slice:cri-containerd:ID. Only ids of 64 hexadecimal digits count, or those of AWS ECS, 32 digits and a
+ * number. A pod has a directory with its uid after "pod", with underscores for hyphens in a slice of systemd.
+ *
+ * The innermost unit and slice count: for a user's service that is the service, not user@1000.service.
+ */
+#include "agent/labels.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "proc/cgroup.h"
+#include "proc/process_info.h"
+
+/* --- the path of a cgroup --------------------------------------------------------------------- */
+
+#define CONTAINER_ID_BYTES 64
+#define TASK_ID_BYTES	   32 /* of AWS ECS, followed by a hyphen and a number */
+#define POD_UID_BYTES	   36
+#define STATIC_POD_BYTES   32 /* a pod that kubelet read from a file: a hash */
+
+static size_t nr_hex(const char *text, size_t nr)
+{
+	size_t i = 0;
+
+	while (i < nr && isxdigit((unsigned char)text[i]))
+		i++;
+	return i;
+}
+
+static void copy(char to[CGROUP_NAME_BYTES], const char *from, size_t nr)
+{
+	if (nr >= CGROUP_NAME_BYTES)
+		return;
+	memcpy(to, from, nr);
+	to[nr] = '\0';
+}
+
+static bool is_container(const char *id, size_t nr)
+{
+	size_t digits = nr_hex(id, nr), i = digits + 1;
+
+	if (nr == CONTAINER_ID_BYTES)
+		return digits == nr;
+	if (digits != TASK_ID_BYTES || nr <= i || id[digits] != '-')
+		return false;
+	while (i < nr && isdigit((unsigned char)id[i]))
+		i++;
+	return i == nr;
+}
+
+/* The id may follow the name of a runtime, and a hyphen or colon. */
+static void find_container(const char *name, size_t nr, struct cgroup_names *ret)
+{
+	size_t from = 0, i;
+
+	if (text_ends_with(name, nr, ".scope"))
+		nr -= strlen(".scope");
+	for (i = 0; i <= nr; i++) {
+		if (is_container(name + from, nr - from)) {
+			copy(ret->container, name + from, nr - from);
+			return;
+		}
+		if (i < nr && (name[i] == '-' || name[i] == ':'))
+			from = i + 1;
+	}
+}
+
+/* Lengths of the parts of a UUID. */
+static bool is_uuid(const char *text, size_t nr)
+{
+	static const size_t parts[] = {8, 4, 4, 4, 12};
+	size_t i;
+
+	if (nr < POD_UID_BYTES)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (nr_hex(text, parts[i]) != parts[i])
+			return false;
+		text += parts[i];
+		if (i + 1 < ARRAY_SIZE(parts) && *text != '-' && *text != '_')
+			return false;
+		text++;
+	}
+	return true;
+}
+
+static void find_pod(const char *name, size_t nr, struct cgroup_names *ret)
+{
+	const char *at = memmem(name, nr, "pod", 3);
+	size_t left;
+	char *c;
+
+	/* "kubepods-besteffort-pod…" */
+	for (; at; at = memmem(at, (size_t)(name + nr - at), "pod", 3)) {
+		at += 3;
+		left = (size_t)(name + nr - at);
+		if (is_uuid(at, left))
+			copy(ret->pod, at, POD_UID_BYTES);
+		else if (nr_hex(at, left) == STATIC_POD_BYTES)
+			copy(ret->pod, at, STATIC_POD_BYTES);
+	}
+	for (c = ret->pod; *c; c++)
+		if (*c == '_')
+			*c = '-';
+}
+
+static void find_unit(const char *name, size_t nr, struct cgroup_names *ret)
+{
+	static const char *const suffixes[] = {".service", ".scope", ".socket", ".mount", ".swap"};
+	size_t i;
+
+	if (text_ends_with(name, nr, ".slice"))
+		copy(ret->slice, name, nr);
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (text_ends_with(name, nr, suffixes[i]))
+			copy(ret->unit, name, nr);
+}
+
+void cgroup_names_parse(const char *path, struct cgroup_names *ret)
+{
+	*ret = (struct cgroup_names){0};
+	while (*path) {
+		size_t nr = strcspn(path, "/");
+
+		find_container(path, nr, ret);
+		find_pod(path, nr, ret);
+		find_unit(path, nr, ret);
+		path += nr + (path[nr] == '/');
+	}
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+struct label_list {
+	struct profile *profile;
+	struct set_label labels[LABEL_SET_MAX];
+	size_t nr;
+};
+
+/* Texts are names that others chose. */
+static int add_label(struct label_list *list, const char *key, const char *text)
+{
+	int64_t key_string, string;
+
+	if (!*text)
+		return 0;
+	key_string = profile_add_string(list->profile, key);
+	string = profile_add_foreign_string(list->profile, text, strlen(text));
+	if (key_string < 0 || string < 0)
+		return -ENOMEM;
+	list->labels[list->nr++] =
+		(struct set_label){.key = (uint32_t)key_string, .text = (uint32_t)string};
+	return 0;
+}
+
+static int add_process(struct label_list *list, int32_t pid)
+{
+	cleanup_file FILE *file = pid ? process_open_file(pid, "comm") : NULL;
+	char name[64] = "", path[PATH_MAX] = "";
+
+	if (!file || !fgets(name, sizeof(name), file))
+		return 0;
+	name[strcspn(name, "\n")] = '\0';
+	if (process_program_path(pid, path) < 0)
+		path[0] = '\0';
+	return add_label(list, "process", name) ?: add_label(list, "executable", path);
+}
+
+static int add_cgroup(struct label_list *list, const char *path)
+{
+	struct cgroup_names names;
+
+	cgroup_names_parse(path, &names);
+	return add_label(list, "container", names.container)
+		       ?: add_label(list, "pod", names.pod)
+		       ?: add_label(list, "unit", names.unit)
+		       ?: add_label(list, "slice", names.slice);
+}
+
+/*
+ * The kernel's programs know the cgroup of version 2. On a host with both versions, containers may be in those of
+ * version 1 only.
+ */
+static int choose_cgroup(struct profile *profile, const struct sample_labels *labels, uint32_t *ret)
+{
+	const char *path = profile_string(profile, labels->cgroup);
+	cleanup_free char *other = NULL;
+	int64_t string;
+
+	*ret = labels->cgroup;
+	if (*path && strcmp(path, "/") != 0)
+		return 0;
+	other = labels->pid ? cgroup_of_process(labels->pid) : NULL;
+	if (!other)
+		return 0;
+	string = profile_add_foreign_string(profile, other, strlen(other));
+	*ret = (uint32_t)string;
+	return string < 0 ? -ENOMEM : 0;
+}
+
+/* Labels of a process in a cgroup: *ret is the number of the set, and in the upper half that of the cgroup's path. */
+static int describe(struct profile *profile, const struct sample_labels *labels, uint64_t *ret)
+{
+	struct label_list list = {.profile = profile};
+	uint32_t cgroup;
+	int64_t set;
+	int err = choose_cgroup(profile, labels, &cgroup);
+
+	if (!err)
+		err = add_process(&list, labels->pid);
+	if (!err)
+		err = add_cgroup(&list, profile_string(profile, cgroup));
+	if (err)
+		return err;
+	set = profile_add_label_set(profile, list.labels, list.nr);
+	*ret = (uint64_t)set | (uint64_t)cgroup << 32;
+	return set < 0 ? (int)set : 0;
+}
+
+int labels_add(struct profile *profile)
+{
+	const size_t nr = profile_nr_samples(profile); /* more are added meanwhile */
+	cleanup(u64_map_clear) struct u64_map known = {0};
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++) {
+		struct sample_labels labels = profile_sample(profile, i)->labels;
+		const uint64_t key = (uint64_t)(uint32_t)labels.pid << 32 | labels.cgroup;
+		const uint64_t *found = u64_map_find(&known, key);
+		uint64_t described = found ? *found : 0;
+
+		if (!found)
+			err = describe(profile, &labels, &described)
+				      ?: u64_map_set(&known, key, described);
+		if (err)
+			break;
+		labels.set = (uint32_t)described;
+		labels.cgroup = (uint32_t)(described >> 32);
+		err = profile_relabel_sample(profile, i, &labels);
+	}
+	return err;
+}
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+/* The value for time in the state that a frame names; -ENOENT: it names none. */
+static int value_of_state(struct profile *profile, const struct frame *frame)
+{
+	const char *name = profile_string(profile, frame->function);
+	size_t nr = strlen(name);
+	cleanup_free char *state = NULL;
+	struct value_type type;
+
+	if (frame->module != MODULE_NR_UNKNOWN || nr < 3 || name[0] != '[' || name[nr - 1] != ']')
+		return -ENOENT;
+	state = strcmp(name, "[running]") != 0 ? strndup(name + 1, nr - 2)
+					       : strdup(PROFILE_CPU_TIME);
+	if (!state || profile_make_value_type(profile, state, "nanoseconds", &type) < 0)
+		return -ENOMEM;
+	return profile_add_value_type(profile, &type);
+}
+
+/* Moves a sample's count to the value of its state, in a stack without the state. */
+static int split_sample(struct profile *profile, uint32_t number)
+{
+	const struct sample sample = *profile_sample(profile, number);
+	const size_t nr = sample.nr_frames;
+	cleanup_free uint32_t *frames = calloc(nr + 1, sizeof(*frames));
+	int64_t without;
+	int value;
+
+	if (!frames)
+		return -ENOMEM;
+	if (!nr)
+		return 0;
+	memcpy(frames, profile_sample_frames(profile, &sample), nr * sizeof(*frames));
+	value = value_of_state(profile, profile_frame(profile, frames[nr - 1]));
+	if (value < 0)
+		return value == -ENOENT ? 0 : value;
+	without = profile_add_sample(profile, &sample.labels, frames, nr - 1,
+				     sample.nr_kernel_frames, 0);
+	if (without < 0)
+		return (int)without;
+	profile_drop_sample(profile, number);
+	return profile_add_value(profile, (uint32_t)without, (size_t)value, sample.count);
+}
+
+int labels_split_states(struct profile *profile)
+{
+	const size_t nr = profile_nr_samples(profile);
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		err = split_sample(profile, i);
+	return err;
+}

@@ -1,0 +1,222 @@
+#!/usr/bin/env bash
+# stook agent: what it keeps is the CPU time of processes, at every rate; what it survives, and that it gets out of the
+# way when asked.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+PRINT_STORE=$ROOT/build/tests/tools/print_store
+STORE=$T/store
+
+# agent ARG…: starts an agent in the background and waits until it samples; its pid is in $AGENT, its messages in
+# $T/err.
+agent() {
+	"$STOOK" agent --epoch 1 --budget off "$@" 2>"$T/err" </dev/null &
+	AGENT=$!
+	STARTED+=("$AGENT")
+	wait_until 20 says 'sampling at'
+}
+says() { grep -q "$1" "$T/err"; }
+silent() { ! says "$1"; }
+
+# Ends the agent, and leaves its $STATUS.
+end_agent() {
+	kill -TERM "$AGENT"
+	wait "$AGENT"
+	STATUS=$?
+}
+
+# sum_of KEY LABEL [VALUE [STORE]]: prints the sum of a value by a label, in milliseconds.
+sum_of() {
+	"$PRINT_STORE" "${4:-$STORE}" "$1" "${3:-cpu}" |
+		awk -v label="$2" '$2 == label { sum += $1 } END { printf "%d\n", sum / 1e6 }'
+}
+nr_epochs() { "$PRINT_STORE" "${1:-$STORE}" comm | awk '$1 == "epochs" { print $2 }'; }
+has_epochs() { [ "$(nr_epochs "${2:-$STORE}")" -ge "$1" ]; } 2>/dev/null
+within() { awk -v a="$1" -v b="$2" -v error="$3" 'BEGIN { exit !(a - b <= error && b - a <= error) }'; }
+
+# spend TICKS: runs a load that much, and stops it where it is; its pid is in $LOAD, its CPU time in ms in $SPENT.
+spend() {
+	start "$PROGRAMS/spin" 120
+	LOAD=$PID
+	let_run "$LOAD" "$1"
+	kill -STOP "$LOAD"
+	SPENT=$(($(cpu_ticks "$LOAD") * 10))
+}
+
+refused() {
+	timeout 20 "$STOOK" agent --store "$1" -d 1 2>"$T/refused"
+	[ $? -eq 1 ] && grep -q 'another process writes' "$T/refused"
+}
+
+# --- CPU time ---------------------------------------------------------------------------------------------
+
+agent --store "$STORE" -F 199
+spend 600
+check "an agent beside it is refused" refused "$STORE"
+end_agent
+check_equal "SIGTERM ends it well" $STATUS 0
+kept=$(sum_of pid "$LOAD")
+# A sample each 5.03 ms: the standard error is less than that of as many independent ones.
+error=$(awk -v ms="$SPENT" 'BEGIN { e = 3 * sqrt(ms * 1000 / 199); print (e > ms / 50 ? e : ms / 50) }')
+check "CPU time is that of the kernel's account ($kept of $SPENT ms, error $error)" \
+	within "$kept" "$SPENT" "$error"
+check_equal "labels: the name of the process" "$(sum_of process spin)" "$kept"
+check_equal "labels: its program" "$(sum_of executable "$(readlink -f "$PROGRAMS/spin")")" "$kept"
+check "the sums agree" silent 'do not agree'
+check_equal "nothing is lost" "$("$PRINT_STORE" "$STORE" comm | awk '$1 == "epochs" { print $8 }')" 0
+kill -KILL "$LOAD"
+
+# A budget that no agent can hold: the rate is halved after each epoch, and the samples that are left weigh the more.
+# The variance of the sum is, for each epoch, the CPU time in it times the period, and the messages have the rates.
+rm -f "$STORE"*
+agent --store "$STORE" -F 199 --budget 0.001% -v --epoch 3
+began=$(now_ms)
+start "$PROGRAMS/spin" 120
+LOAD=$PID
+wait_until 40 says ' at 12.4 Hz'
+kill -STOP "$LOAD"
+took=$(($(now_ms) - began))
+SPENT=$(($(cpu_ticks "$LOAD") * 10))
+end_agent
+kept=$(sum_of pid "$LOAD")
+error=$(awk -v spent="$SPENT" -v took="$took" -F ' at | Hz' '
+	/% of/ && !($2 in rates) { rates[$2]; variance += 3000 * 1000 / $2 }
+	END { print 3 * sqrt((variance + 3000 * 1000 / 199) * spent / took) }' "$T/err")
+rates=$(awk -F ' at | Hz' '/% of/ { printf "%s ", $2 }' "$T/err")
+check "under a budget: the sums agree" silent 'do not agree'
+check "under a budget, the rate falls (${rates% })" says ' at 24.9 Hz'
+check "CPU time does not depend on the rate ($kept of $SPENT ms, error $error)" within "$kept" "$SPENT" "$error"
+kill -KILL "$LOAD"
+
+# --- time off the CPU ---------------------------------------------------------------------------------------
+
+rm -f "$STORE"*
+agent --store "$STORE" --off-cpu --off-cpu-budget off -F 199
+sleep 2 &
+sleeper=$!
+wait $sleeper
+spend 200
+end_agent
+check "off-CPU: the sums agree" silent 'do not agree'
+slept=$(sum_of pid $sleeper sleeping)
+check "time asleep is a value of its own ($slept ms)" within "$slept" 2000 100
+kept=$(sum_of pid "$LOAD")
+check "so is CPU time ($kept of $SPENT ms)" within "$kept" "$SPENT" 300
+kill -KILL "$LOAD"
+
+# --- pauses -------------------------------------------------------------------------------------------------
+
+rm -f "$STORE"*
+agent --store "$STORE" --pause-file "$T/pause"
+attached() { readlink "/proc/$AGENT"/fd/* 2>/dev/null | grep -qE 'perf_event|bpf-prog|bpf_link'; }
+detached() { ! attached; }
+check "something is attached" attached
+check "a run beside it works" profile -d 0.2 -q -f -a
+: >"$T/pause"
+check "a file pauses it" wait_until 10 says 'paused: the file'
+check "nothing is attached in a pause" wait_until 10 detached
+rm "$T/pause"
+check "without the file it resumes" wait_until 20 attached
+kill -USR1 "$AGENT"
+check "SIGUSR1 pauses it" wait_until 10 detached
+sleep 2 # what was collected is named
+epochs=$(nr_epochs)
+sleep 4.5
+check "in a pause no epochs are stored" test "$(nr_epochs)" -le $((epochs + 1))
+kill -USR1 "$AGENT"
+check "another one resumes it" wait_until 20 attached
+check "epochs follow" wait_until 20 has_epochs $((epochs + 2))
+end_agent
+check_equal "after pauses it ends well" $STATUS 0
+
+# --- the end ------------------------------------------------------------------------------------------------
+
+rm -f "$STORE"*
+agent --store "$STORE" --epoch 60
+spend 50
+end_agent
+check_equal "the last epoch is stored" "$(nr_epochs)" 1
+check "with what it has" test "$(sum_of pid "$LOAD")" -gt 0
+kill -KILL "$LOAD"
+
+# What was stored before kill -9 is there after it, and the next agent goes on.
+rm -f "$STORE"*
+begun=0 kept=0 later=0
+for round in $(seq 20); do
+	agent --store "$STORE" --epoch 1 || break
+	begun=$((begun + 1))
+	[ $((round % 2)) -eq 0 ] || wait_until 20 has_epochs $((later + 1))
+	sleep $((RANDOM % 2)).$((RANDOM % 10))
+	before=$(nr_epochs)
+	kill -KILL "$AGENT"
+	wait "$AGENT" 2>/dev/null
+	after=$(nr_epochs)
+	[ "${after:-0}" -ge "${before:-0}" ] && kept=$((kept + 1))
+	[ "${after:-0}" -gt "$later" ] && later=$after
+done
+check_equal "twenty times kill -9: the next one starts" $begun 20
+check_equal "… and no epoch is gone" $kept 20
+check "… and epochs were stored ($later)" test "$later" -ge 10
+
+# --- a store that fails -----------------------------------------------------------------------------------------
+
+rm -f "$STORE"*
+agent --store "$STORE"
+wait_until 20 has_epochs 1
+end_agent
+pages=$(($(stat -c %s "$STORE") / 4096))
+dd if=/dev/urandom of="$STORE" bs=4096 seek=1 count=$((pages - 1)) conv=notrunc status=none
+agent --store "$STORE"
+check "a damaged store is replaced" wait_until 20 has_epochs 2
+end_agent
+check "… put aside, and said" test -e "$STORE.damaged-1" -a "$(grep -c 'is damaged: moved' "$T/err")" -eq 1
+echo "a letter" >"$T/letter"
+export JOURNAL_STREAM
+JOURNAL_STREAM=$(stat -c %d:%i "$T/err")
+timeout 20 "$STOOK" agent --store "$T/letter" -d 1 2>"$T/err"
+check_equal "a file that is no store is refused" $? 1
+unset JOURNAL_STREAM
+check "… and the journal is told as an error" grep -q '^<3>stook: ' "$T/err"
+check_equal "… and stays" "$(cat "$T/letter")" "a letter"
+
+mkdir "$T/small"
+if ! mount -t tmpfs -o size=2M none "$T/small" 2>/dev/null; then
+	skip "a full disk" "to mount a tmpfs"
+else
+	agent --store "$T/small/store"
+	check "a full disk: before" wait_until 20 has_epochs 1 "$T/small/store"
+	dd if=/dev/zero of="$T/small/filler" bs=4096 status=none 2>/dev/null
+	check "a full disk: epochs are dropped, and said" wait_until 30 says 'epochs are dropped: .* full'
+	check "a full disk: it goes on" kill -0 "$AGENT"
+	rm "$T/small/filler"
+	check "a full disk: it recovers" wait_until 30 says 'epochs are stored again; [1-9]'
+	epochs=$(nr_epochs "$T/small/store")
+	check "a full disk: epochs follow" wait_until 20 has_epochs $((epochs + 2)) "$T/small/store"
+	end_agent
+	check_equal "a full disk: it ends well" $STATUS 0
+	umount "$T/small"
+fi
+
+# --- the service manager ------------------------------------------------------------------------------------
+
+if ! command -v python3 >/dev/null; then
+	skip "notifications" python3
+else
+	start python3 -u -c '
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(sys.argv[1])
+while True:
+    print(listener.recv(4096).decode().replace("\n", " "))' "$T/notify"
+	heard=$T/started
+	wait_until 10 test -S "$T/notify"
+	export NOTIFY_SOCKET=$T/notify WATCHDOG_USEC=2000000
+	agent --store "$STORE"
+	unset NOTIFY_SOCKET WATCHDOG_USEC
+	check "the manager hears that it is ready" wait_until 10 grep -q READY=1 "$heard"
+	check "… that it is alive" wait_until 10 grep -q WATCHDOG=1 "$heard"
+	end_agent
+	check "… and that it ends" wait_until 10 grep -q STOPPING=1 "$heard"
+fi

@@ -1,0 +1,28 @@
+# shellcheck shell=sh
+# The agent: the program that measures and thins out its samples loads, alone and beside off-CPU time; a session can
+# begin anew after a pause.
+
+agent() {
+	timeout -s KILL 240 stook agent --store store --epoch 1 -d 6 "$@" >out 2>err </dev/null
+	STATUS=$?
+}
+
+start stacks 60
+load=$PID
+agent --budget 0.001% -v
+check "status 0" test "$STATUS" -eq 0
+check "epochs are stored" grep -qE ' [1-9][0-9]* epochs stored, 0 dropped' err
+check "the programs measure their time" grep -qE 'BPF programs [0-9.e-]*[1-9]' err
+check "the rate falls" grep -q ' at 9.5 Hz' err
+rm -f store*
+agent --off-cpu --budget off
+check "off-CPU: status 0" test "$STATUS" -eq 0
+check "off-CPU: epochs are stored" grep -qE ' [1-9][0-9]* epochs stored, 0 dropped' err
+rm -f store*
+: >pause
+(while [ -e pause ]; do grep -q paused err && rm pause; sleep 1; done) &
+agent --pause-file pause --budget off -d 30
+check "a pause: status 0" test "$STATUS" -eq 0
+check "a pause: it resumes" grep -q resumed err
+check "a pause: epochs are stored" grep -qE ' [1-9][0-9]* epochs stored, 0 dropped' err
+stop "$load"
