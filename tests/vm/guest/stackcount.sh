@@ -21,9 +21,10 @@ done
 stackcount t:task:task_newtask -- counted -o truth 200 threads
 check "a tracepoint" test "$(sum_matching '^counted;.*task_newtask')" -eq 72
 
-# A filter is evaluated by our instructions; for `stook stat`, by the kernel.
-filter='filename == "/bin/sleep" && common_pid > 1 || filename ~ "/bin/tru*"'
-stackcount t:sched:sched_process_exec --filter "$filter" -- sh -c 'sleep 0; true; ls; exec sleep 0'
-hits=$(sum_matching .)
-stook stat -e sched:sched_process_exec --filter "$filter" --csv -- sh -c 'sleep 0; true; ls; exec sleep 0' >rows 2>err
-check "a filter: $hits hits" test "$hits" -ge 2 -a "$hits" = "$(tail -n 1 rows | cut -d, -f 4)"
+# A filter is evaluated by our instructions; for `stook stat`, by the kernel. busybox executes its own tools as
+# /proc/self/exe, and spin prints a number.
+filter='filename == "/bin/spin" && common_pid > 1 || filename ~ "/bin/tru*"'
+stackcount t:sched:sched_process_exec --filter "$filter" -- sh -c '/bin/spin 1; /bin/spin 1; sleep 0'
+hits=$(sum_matching sched_process_exec)
+stook stat -e sched:sched_process_exec --filter "$filter" --csv -- sh -c '/bin/spin 1; /bin/spin 1; sleep 0' >rows 2>err
+check "a filter: $hits hits" test "$hits" -eq 2 -a "$(tail -n 1 rows | cut -d, -f 4)" = 2
