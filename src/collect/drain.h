@@ -124,8 +124,8 @@ int drain_retry(struct drain *drain, bool last);
 int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns);
 
 /*
- * drain_close_epoch() asks for names of kernel code, some of which may have been unloaded by then. Call this next, when the
- * events until then have been added. 0 or -ENOMEM.
+ * drain_close_epoch() asks for names of kernel code, some of which may have been unloaded by then. Call this next, when
+ * the events until then have been added. 0 or -ENOMEM.
  */
 int drain_correct_kernel_names(struct drain *drain);
 

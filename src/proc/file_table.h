@@ -57,8 +57,8 @@ struct file_table;
 #define FILE_TABLE_MAX 262144
 
 /*
- * Number of files that nobody uses and that are not forgotten yet, some 400 bytes each. A program that runs again and again
- * keeps its number in between, and so its unwind table.
+ * Number of files that nobody uses and that are not forgotten yet, some 400 bytes each. A program that runs again and
+ * again keeps its number in between, and so its unwind table.
  */
 #define FILE_UNUSED_MAX 2048
 

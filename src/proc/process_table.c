@@ -35,8 +35,8 @@
 #define SWEEP_SLOTS 8192
 
 /*
- * After so many processes were forgotten, free memory is given back to the kernel. What a burst of processes needed lies
- * between entries that stay, and free() keeps it: 19 of 22 MB, after 20,000 processes had come and gone.
+ * After so many processes were forgotten, free memory is given back to the kernel. What a burst of processes needed
+ * lies between entries that stay, and free() keeps it: 19 of 22 MB, after 20,000 processes had come and gone.
  */
 #define TRIM_AFTER 1024
 

@@ -120,8 +120,8 @@ const struct mappings *process_table_mappings(struct process_table *table, int32
 void process_table_distrust(struct process_table *table, uint64_t until_ns);
 
 /*
- * Forgets processes that exited well before now_ns, also some of those whose exit was lost. After many, gives free memory
- * back to the kernel.
+ * Forgets processes that exited well before now_ns, also some of those whose exit was lost. After many, gives free
+ * memory back to the kernel.
  */
 void process_table_purge(struct process_table *table, uint64_t now_ns);
 

@@ -25,9 +25,9 @@ int profile_merge(struct profile *into, const struct profile *from, size_t value
 int profile_merge_part(struct profile *into, const struct profile *from);
 
 /*
- * Replaces the samples of a profile by those of the next part of the run. The names that it has are kept for frames that
- * come back; but a run of months meets ever new ones, so now and then *profile is replaced by a new profile, which has
- * only the names of the last part. 0, -ENOMEM or -EOVERFLOW.
+ * Replaces the samples of a profile by those of the next part of the run. The names that it has are kept for frames
+ * that come back; but a run of months meets ever new ones, so now and then *profile is replaced by a new profile, which
+ * has only the names of the last part. 0, -ENOMEM or -EOVERFLOW.
  */
 int profile_take_part(struct profile **profile, const struct profile *part);
 

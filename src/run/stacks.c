@@ -62,8 +62,8 @@ static size_t table_bytes(void)
 }
 
 /*
- * Labels that are only for other programs. Without such an output they would make a sample of its own for each thread that
- * ever ran, in a run of days.
+ * Labels that are only for other programs. Without such an output they would make a sample of its own for each thread
+ * that ever ran, in a run of days.
  */
 static unsigned kept_labels(const struct stack_options *options)
 {

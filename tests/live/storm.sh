@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A storm: BUSY (2000) processes that use the CPU all the time, beside them as many short processes as the CPUs allow, each
-# with an exec, and the profiler is stopped (SIGSTOP) for a second. Afterwards the conservation law must hold, nothing
+# A storm: BUSY (2000) processes that use the CPU all the time, beside them as many short processes as the CPUs allow,
+# each with an exec, and the profiler is stopped (SIGSTOP) for a second. Afterwards the conservation law must hold, nothing
 # may hang, each loss must be named, and no sample may have functions of another program.
 #
 # SECONDS_ALL (6), SHORT (8 at a time, 0.5 to 2 ms each).

@@ -136,8 +136,8 @@ TEST(kernel_code_at_a_reused_address)
 }
 
 /*
- * The program that was sampled is unloaded after the epoch, and before the kernel is asked, which may take half a second on
- * an overloaded host. The next one is at the same address by then.
+ * The program that was sampled is unloaded after the epoch, and before the kernel is asked, which may take half a
+ * second on an overloaded host. The next one is at the same address by then.
  */
 TEST(kernel_code_that_is_unloaded_before_it_is_asked_for)
 {
