@@ -51,7 +51,7 @@ struct drain_waits {
 	uint64_t min_ns, max_ns;   /* see struct waits */
 	uint32_t states;	   /* bits by enum wire_state: time in other states is hidden */
 	bool has_wakers, is_whole; /* see struct sampler_waits */
-	uint64_t sample_ns; /* of a record in state WIRE_RUNNING, which is a sample; by_weight: its weight is */
+	uint64_t sample_ns; /* of a record that is a sample (WIRE_RUNNING), unless by_weight */
 	size_t nr_value;    /* the profile's value with the number of waits; 0: none */
 	const struct drain_own_frames
 		*own; /* two, left out of stacks: of switches, of wakers; NULL: none */
