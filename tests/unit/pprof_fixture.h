@@ -65,10 +65,13 @@ static inline struct profile *parsed(const void *bytes, size_t nr, struct format
 	return profile;
 }
 
+/* Without labels that only other programs have. */
 static inline char *folded(const struct profile *profile)
 {
-	const struct format_options options = {
-		.labels = ALL_LABELS, .delimited = true, .annotate = true, .lines = true};
+	const struct format_options options = {.labels = ALL_LABELS & ~(unsigned)LABEL_SET,
+					       .delimited = true,
+					       .annotate = true,
+					       .lines = true};
 
 	return folded_text(profile, options);
 }

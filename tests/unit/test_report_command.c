@@ -78,7 +78,8 @@ TEST(report_options_of_groups)
 	CHECK_EQ(parse_two(&options, "--group-by", "category", &error), 0);
 	CHECK_STR(options.request.categories, "kernel");
 	CHECK_EQ(parse_two(&options, "-s",
-			   "comm,pid,tid,cpu,cgroup,probe,sym,dso,line,kind,category", &error),
+			   "comm,pid,tid,cpu,cgroup,probe,state,sym,dso,line,kind,category",
+			   &error),
 		 0);
 	CHECK_EQ(options.style.nr_groups, NR_GROUP_KEYS);
 	CHECK_EQ(parse_two(&options, "-s", "comm,", &error), -EINVAL);
