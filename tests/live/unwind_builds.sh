@@ -134,7 +134,7 @@ go_stacks() {
 	all_in "Go, $1: what runs on the scheduler's stack has its caller" \
 		';main.*;runtime.newproc.func1' \
 		'main.(starts|main);(runtime.newproc[^;]*;)+runtime.systemstack[^;]*;runtime.newproc.func1' \
-		'main.(starts|main);runtime.systemstack;runtime.newproc.func1'
+		'main.(starts|main);runtime.systemstack[^;]*;runtime.newproc.func1'
 	all_in "Go, $1: a stack that grows" ';main.*;runtime.morestack[^;]*;runtime.newstack' \
 		'main.grows;(main.deep;)+runtime.morestack[^;]*;runtime.newstack'
 	check "Go, $1: complete" test "$(ended complete)" -ge 97
