@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A storm: BUSY (2000) processes that use the CPU all the time, beside them as many short processes as the CPUs allow,
+# A storm: BUSY (100) processes that use the CPU all the time, beside them as many short processes as the CPUs allow,
 # each with an exec, and the profiler is stopped (SIGSTOP) for a second. Afterwards the conservation law must hold, nothing
 # may hang, each loss must be named, and no sample may have functions of another program.
 #
@@ -11,7 +11,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 need_live
 
-BUSY=${BUSY:-2000}
+BUSY=${BUSY:-100}
 SECONDS_ALL=${SECONDS_ALL:-6}
 SHORT=${SHORT:-8}
 
