@@ -72,7 +72,7 @@ struct stack_options {
 	struct matcher *comm; /* NULL: all thread names */
 	bool no_user, no_kernel;
 	unsigned labels;      /* enum label bits: shown, and samples are distinguished by them */
-	unsigned kept_labels; /* also distinguished if an output keeps labels for other programs */
+	unsigned kept_labels; /* also distinguished if an output or a store keeps them */
 	uint64_t slice_ns;    /* length of a timeline slice; 0: no timeline */
 	enum unwind_mode unwind;
 	size_t max_table_bytes;	  /* 0: default */

@@ -62,12 +62,15 @@ static size_t table_bytes(void)
 }
 
 /*
- * Labels that are only for other programs. Without such an output they would make a sample of its own for each thread
- * that ever ran, in a run of days.
+ * Labels that are not shown, but kept: by outputs for other programs, or by who takes the intervals. Without one of these
+ * they would make a sample of its own for each thread that ever ran, in a run of days.
  */
-static unsigned kept_labels(const struct stack_options *options)
+static unsigned kept_labels(const struct stacks *stacks)
 {
-	return outputs_keep_labels(&options->output) ? options->kept_labels : 0;
+	const struct stack_options *options = stacks->options;
+
+	return stacks->command->take || outputs_keep_labels(&options->output) ? options->kept_labels
+									      : 0;
 }
 
 /*
@@ -121,12 +124,12 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.tasks = stacks->collector.run->tasks,
 		.command = command ? command[0] : NULL,
 		.comm = options->comm,
-		.labels = options->labels | kept_labels(options),
+		.labels = options->labels | kept_labels(stacks),
 		/*
 		 * LABEL_PROBE is not spare: the leaf frame names the probe, too, so dropping it
 		 * saves nothing.
 		 */
-		.spare_labels = kept_labels(options) & ~options->labels & ~(unsigned)LABEL_PROBE,
+		.spare_labels = kept_labels(stacks) & ~options->labels & ~(unsigned)LABEL_PROBE,
 		.slice_ns = options->slice_ns,
 		.include_idle = source->include_idle,
 		.max_user_frames = max_frames(options->no_user || user_stacks_are_dangerous(stacks),
@@ -205,7 +208,7 @@ static int open_outputs(struct stacks *stacks, struct error *error)
 	int err = outputs_open(&stacks->outputs, &options->output, &format,
 			       stacks->collector.run->config->interval_ns != 0, error);
 
-	stacks->outputs.kept_labels |= kept_labels(options);
+	stacks->outputs.kept_labels |= kept_labels(stacks);
 	if (!err && options->stats_path)
 		err = out_file_open(&stacks->stats, options->stats_path, error);
 	return err;
