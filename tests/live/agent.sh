@@ -12,6 +12,7 @@ STORE=$T/store
 # agent ARG…: starts an agent in the background and waits until it samples; its pid is in $AGENT, its messages in
 # $T/err.
 agent() {
+	: >"$T/err" # of the one before
 	"$STOOK" agent --epoch 1 --budget off "$@" 2>"$T/err" </dev/null &
 	AGENT=$!
 	STARTED+=("$AGENT")
