@@ -40,6 +40,7 @@
 #define LOCK_SHARED_BYTES  510
 #define LOCK_INDEX	   120 /* the first of SQLITE_SHM_NLOCK locks of the index */
 #define LOCK_INDEX_IS_OPEN (LOCK_INDEX + SQLITE_SHM_NLOCK)
+#define LOCK_OF_WRITERS	   0 /* of the index */
 
 #define NAME_BYTES 32
 
@@ -256,6 +257,12 @@ static int lock_index(sqlite3_file *base, int first, int nr, int flags)
 	struct read_file *file = file_of(base);
 
 	if (flags & SQLITE_SHM_LOCK && flags & SQLITE_SHM_EXCLUSIVE)
+		return SQLITE_BUSY;
+	/*
+	 * A reader asks for the writers' lock only if the index is not valid. It would give up if it got the lock: it cannot
+	 * write the index. But the writer that has it open is about to, so SQLite shall try again.
+	 */
+	if (flags & SQLITE_SHM_LOCK && first == LOCK_OF_WRITERS)
 		return SQLITE_BUSY;
 	if (file->index_fd < 0)
 		return SQLITE_OK; /* there is nobody to lock out */
