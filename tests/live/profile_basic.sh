@@ -201,9 +201,9 @@ profile -f -q -F 99 -- sh -c 'yes | head -n 1'
 check "-- CMD: SIGPIPE kills it, although stook ignores the signal" test ! -s "$T/err"
 profile -f -F 999 -- python3 -c '
 import mmap, os
-m = mmap.mmap(-1, 400 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+m = mmap.mmap(-1, 1200 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 m.madvise(mmap.MADV_NOHUGEPAGE)
-m[::4096] = bytes(100 << 10)
+m[::4096] = bytes(300 << 10)
 os._exit(0)'
 check "-- CMD: freeing its memory at its exit is counted as its time" \
 	test "$(sum_matching ';(do_exit|exit_mm|exit_mmap|__mmput);')" -ge 15
