@@ -6,6 +6,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 need_live
 
+cp "$PROGRAMS/spin" "$T/agent_load" # a name that no other test's process has
 PRINT_STORE=$ROOT/build/tests/tools/print_store
 STORE=$T/store
 
@@ -39,7 +40,7 @@ within() { awk -v a="$1" -v b="$2" -v error="$3" 'BEGIN { exit !(a - b <= error 
 
 # spend TICKS: runs a load that much, and stops it where it is; its pid is in $LOAD, its CPU time in ms in $SPENT.
 spend() {
-	start "$PROGRAMS/spin" 120
+	start "$T/agent_load" 120
 	LOAD=$PID
 	let_run "$LOAD" "$1"
 	kill -STOP "$LOAD"
@@ -63,8 +64,8 @@ kept=$(sum_of pid "$LOAD")
 error=$(awk -v ms="$SPENT" 'BEGIN { e = 3 * sqrt(ms * 1000 / 199); print (e > ms / 50 ? e : ms / 50) }')
 check "CPU time is that of the kernel's account ($kept of $SPENT ms, error $error)" \
 	within "$kept" "$SPENT" "$error"
-check_equal "labels: the name of the process" "$(sum_of process spin)" "$kept"
-check_equal "labels: its program" "$(sum_of executable "$(readlink -f "$PROGRAMS/spin")")" "$kept"
+check_equal "labels: the name of the process" "$(sum_of process agent_load)" "$kept"
+check_equal "labels: its program" "$(sum_of executable "$T/agent_load")" "$kept"
 check "the sums agree" silent 'do not agree'
 check_equal "nothing is lost" "$("$PRINT_STORE" "$STORE" comm | awk '$1 == "epochs" { print $8 }')" 0
 kill -KILL "$LOAD"
