@@ -84,7 +84,7 @@ struct wire_counters {
 		__u64 periods; /* the sum, as the kernel reports them */
 		__u64 weight;  /* the sum, see bpf/sample.bpf.c */
 	} events[WIRE_MAX_EVENTS];
-	/* Of samples under a budget: time in the program, and the weight of the recorded and counted ones. */
+	/* Samples under a budget: time in the program, and the weight of the recorded and counted ones. */
 	__u64 run_ns, taken_weight;
 	/* Off-CPU: the waits that ended, and their nanoseconds. */
 	__u64 waits, waited_ns;

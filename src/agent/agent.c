@@ -2,7 +2,7 @@
  * The agent is a collector around the one of a run with stacks (run/stacks): that one samples, names each interval in a
  * thread of its own, and hands it over; here an interval is an epoch, which goes to the store (agent/keeper).
  *
- * What this file adds is what a run without end needs. Once a second it looks around: has somebody asked for a pause,
+ * This file adds the needs of a run without end. Once a second it looks around: has somebody asked for a pause,
  * is a rest over, does the service manager want to know that we are alive? At the end of each epoch the governor sets
  * the rate. A pause detaches everything: the session ends, and a new one begins after it; names that are known stay.
  */

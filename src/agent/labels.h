@@ -1,5 +1,5 @@
 /*
- * What an epoch's samples are labelled with besides thread names, pids and cgroups, without asking an orchestrator:
+ * Labels of an epoch's samples besides thread names, pids and cgroups, without asking an orchestrator:
  *
  *	process, executable	name of the process, path of its program as it sees it
  *	container, pod		ids, from the path of the cgroup
@@ -24,7 +24,7 @@ int labels_split_states(struct profile *profile);
 
 #define CGROUP_NAME_BYTES 128
 
-/* What the path of a cgroup says; empty texts: nothing. */
+/* Names in the path of a cgroup; empty texts: none. */
 struct cgroup_names {
 	char container[CGROUP_NAME_BYTES], pod[CGROUP_NAME_BYTES];
 	char unit[CGROUP_NAME_BYTES], slice[CGROUP_NAME_BYTES];

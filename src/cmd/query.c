@@ -653,7 +653,7 @@ static int join(struct profile *profile, const struct profile *before, struct er
 	type.type = (uint32_t)string;
 	value = string < 0 ? (int)string : profile_add_value_type(profile, &type);
 	err = value < 0 ? value : profile_merge(profile, before, (size_t)value);
-	/* Of two rates the lower one: errors are rather too large. */
+	/* The lower one of two rates: errors are rather too large. */
 	if (profile_origin(before)->period > origin.period)
 		origin.period = profile_origin(before)->period;
 	origin.time_ns = origin.duration_ns = 0;

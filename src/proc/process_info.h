@@ -58,7 +58,7 @@ bool process_own_fd_path(int fd, char path[PATH_MAX]);
 /* Kernel memory used by the BPF map behind one of our own descriptors; 0 if unknown. */
 uint64_t process_own_fd_memory(int fd);
 
-/* What this process and its descendants use. */
+/* The use of resources by this process and its descendants. */
 struct process_usage {
 	uint64_t cpu_ns; /* also of those that have ended; of those that live, in steps of 10 ms */
 	uint64_t pss_bytes; /* proportional set size; 0 unless asked for */

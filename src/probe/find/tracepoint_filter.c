@@ -143,7 +143,7 @@ static void place(struct compiler *compiler, size_t label)
 
 /* --- fields ----------------------------------------------------------------------------------- */
 
-/* What a name in a filter stands for. */
+/* The kind of value that a name in a filter stands for. */
 enum operand_kind {
 	OPERAND_FIELD,
 	OPERAND_PID, /* common_pid: programs cannot read the common fields */
