@@ -86,8 +86,8 @@ struct drain_totals {
 	uint64_t first_ns;    /* time of the earliest sample; 0: none yet */
 	/* Off-CPU. shown + hidden = counted + sent + open + cut, of `waits`. */
 	uint64_t shown_ns, hidden_ns, counted_ns;
-	uint64_t
-		undivided_ns; /* of shown and hidden: waits of a thread and place of which none was walked */
+	/* Part of shown and hidden: waits of a thread and place of which none was walked. */
+	uint64_t undivided_ns;
 };
 
 struct drain;

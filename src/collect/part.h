@@ -15,10 +15,10 @@ struct session_part {
 	struct profile *profile;
 	struct file_table *files;
 	struct runtime_table *runtimes;
-	uint64_t began_ns,
-		ended_ns; /* when the one before and this one were taken, CLOCK_REALTIME */
-	uint64_t
-		period_ns; /* of the clock that sampled, times the samples that one represents; 0: none, or it varied */
+	/* When the one before and this one were taken, CLOCK_REALTIME. */
+	uint64_t began_ns, ended_ns;
+	/* Period of the clock, times the samples that one represents; 0: no clock, or it varied. */
+	uint64_t period_ns;
 	uint64_t lost; /* samples, hits or switches */
 };
 

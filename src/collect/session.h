@@ -92,13 +92,12 @@ struct session_summary {
 	uint64_t nr_ticks;	/* samples that the kernel took of the event, without idle ones */
 	uint64_t unseen;	/* estimated number of ticks skipped by the kernel */
 	uint64_t unseen_error;	/* possible error of the estimate */
-	uint64_t sampling_cpu_ns; /* our own CPU time from start to stop */
-	uint64_t sampled_ns;	  /* from start to stop */
-	uint64_t
-		longest_stall_ns; /* longest time in which the rings should have been read and were not */
-	uint64_t first_sample_ns; /* time of the first sample; 0: none */
-	uint64_t throttled_ns;	  /* summed over the CPUs */
-	uint64_t stolen_ns;	  /* steal time, summed over the CPUs */
+	uint64_t sampling_cpu_ns;  /* our own CPU time from start to stop */
+	uint64_t sampled_ns;	   /* from start to stop */
+	uint64_t longest_stall_ns; /* the longest in which the rings should have been read */
+	uint64_t first_sample_ns;  /* time of the first sample; 0: none */
+	uint64_t throttled_ns;	   /* summed over the CPUs */
+	uint64_t stolen_ns;	   /* steal time, summed over the CPUs */
 	/* CPUs that were offline at times: their number, one of them, and their time without samples. */
 	size_t nr_cpus_short;
 	uint32_t short_cpu;
@@ -108,10 +107,9 @@ struct session_summary {
 	/* Per event: the samples and periods that the kernel took, idle ones too, and what its counters did. */
 	struct session_event {
 		struct wire_event taken;
-		uint64_t
-			occurrences; /* as counted on all CPUs; scaled up for time when not running */
-		uint64_t unseen;     /* estimated number of ticks skipped by the kernel */
-		double running_share; /* of time with a running counter; below 1 when counters are multiplexed */
+		uint64_t occurrences; /* on all CPUs; scaled up for time when not running */
+		uint64_t unseen;      /* estimated number of ticks skipped by the kernel */
+		double running_share; /* of the time; below 1 when counters are multiplexed */
 	} events[WIRE_MAX_EVENTS];
 	uint64_t nr_process_events; /* sideband events: forks, execs, exits, mappings */
 	uint64_t nr_lost_events;    /* sideband events dropped: ring full */
@@ -143,8 +141,7 @@ struct session_summary {
 		uint64_t sampled_ns; /* of these: threads that ran, by samples */
 		uint64_t sample_ns;  /* each of which counts as this time */
 		uint64_t open_ns;    /* of shown and hidden: waits that had not ended */
-		uint64_t
-			lost_ns; /* of waits whose stack or end is lost, without what is shown of them */
+		uint64_t lost_ns;    /* of waits whose stack or end is lost: what is not shown */
 		/* Under a budget, of these: waits that were not walked. */
 		uint64_t divided_ns, undivided_ns; /* among stacks; without one */
 		uint64_t split_error_ns;	   /* see split_error_ns() */

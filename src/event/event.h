@@ -121,9 +121,8 @@ enum event_kind {
 
 struct event_name {
 	enum event_kind kind;
-	const char
-		*name;	 /* events_parse() accepts it; "PMU//" has the PMU's terms as description */
-	const char *pmu; /* EVENT_PMU: the PMU's name, for PMU/NAME/; else "" */
+	const char *name; /* for events_parse(); "PMU//" has the PMU's terms as description */
+	const char *pmu;  /* EVENT_PMU: the PMU's name, for PMU/NAME/; else "" */
 	const char *description; /* "": none */
 };
 

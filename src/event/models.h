@@ -14,8 +14,7 @@
 
 struct model_code {
 	uint64_t config[3]; /* config, config1, config2 */
-	const char
-		*pmu; /* the kernel's PMU on CPUs with different kinds of cores; NULL: raw events */
+	const char *pmu;    /* where CPUs have different kinds of cores; NULL: raw events */
 };
 
 /*

@@ -15,8 +15,7 @@
 
 struct pmu_format {
 	char *name;
-	unsigned
-		field; /* 0: config, 1: config1, …; PMU_FIELDS: the kernel's text is not understood */
+	unsigned field; /* 0: config, 1: config1, …; PMU_FIELDS: not understood */
 	uint64_t bits;
 };
 

@@ -45,8 +45,8 @@ struct process {
 	bool is_refused; /* we lack permission to read its mappings */
 	bool is_silent;	 /* its mappings could not be read in time */
 	bool is_awaited; /* a snapshot is wanted */
-	struct program_id
-		program; /* that has the mappings, or is to get the snapshot; {0}: no record showed it yet */
+	/* The program that has the mappings, or is to get the snapshot; {0}: no record showed it yet. */
+	struct program_id program;
 	struct mappings *mappings; /* at the replay's position; NULL: unknown */
 	struct mappings *arriving; /* the part of the next snapshot that is there */
 	/* Start and end of reading the snapshot that the mappings began with; 0: they are of events only. */

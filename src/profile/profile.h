@@ -101,8 +101,8 @@ struct sample {
 	struct sample_labels labels;
 	uint32_t stack; /* interned frames, shared by samples that differ only in labels */
 	uint16_t nr_frames;
-	uint16_t
-		nr_kernel_frames; /* they come first; before them may come the whole stack of a waker, as a part of them */
+	/* Kernel frames come first; the whole stack of a waker may come before them, and counts as theirs. */
+	uint16_t nr_kernel_frames;
 	uint64_t count; /* the main value */
 };
 

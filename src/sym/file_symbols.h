@@ -29,9 +29,8 @@ struct file_symbols *file_symbols_new(void); /* NULL when out of memory */
 void file_symbols_free(struct file_symbols *symbols);
 
 struct file_function {
-	const char
-		*name;	/* as in the file, mangled; "": only the start is known; NULL: not found */
-	uint64_t start; /* as linked */
+	const char *name; /* mangled; "": only the start is known; NULL: not found */
+	uint64_t start;	  /* as linked */
 };
 
 /*

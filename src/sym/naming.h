@@ -13,9 +13,8 @@
 struct symbolizer {
 	struct symbolizer_options options;
 	struct symbolizer_result result;
-	struct worker *worker; /* its parsers find the names of code in files */
-	struct names_state
-		*vdso; /* for the one file that is parsed here: it comes from the kernel */
+	struct worker *worker;	      /* its parsers find the names of code in files */
+	struct names_state *vdso;     /* the one file that is parsed here: it is the kernel's */
 	struct file_table *elsewhere; /* files found by path; options.files is NULL then */
 	struct debug_link_crcs crcs;
 	size_t nr_frames_tried; /* the profile's frames below this number were tried */

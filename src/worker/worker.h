@@ -269,9 +269,8 @@ struct worker_job {
 	/* The task writes its answer to answer_fd, from offset 0, and sets its length. */
 	int answer_fd;
 	uint64_t answer_bytes;
-	char opened[PATH_MAX]; /* path of the file that worker_want() returned last */
-	struct parser_state
-		*parser; /* NULL in the opener, which has neither a file nor an answer_fd */
+	char opened[PATH_MAX];	     /* path of the file that worker_want() returned last */
+	struct parser_state *parser; /* NULL in the opener, which has no file and no answer_fd */
 	struct opener_state *opener;
 };
 

@@ -95,11 +95,10 @@ struct unwinder_cost {
 	size_t nr_too_large;	  /* files without table: it would need most of the memory */
 	uint64_t nr_displaced;	  /* processes that gave their place to another one: too many */
 	uint64_t nr_unpublished;  /* mappings that could not be published: no memory */
-	uint64_t
-		nr_mappings_cut; /* mappings not published: more than UNWIND_MAX_MAPPINGS of a process */
-	uint64_t nr_walked;	 /* raw records */
-	size_t bytes;		 /* in use for tables and mappings */
-	size_t chunk_bytes;	 /* allocated for them in the kernel */
+	uint64_t nr_mappings_cut; /* unpublished: above UNWIND_MAX_MAPPINGS of a process */
+	uint64_t nr_walked;	  /* raw records */
+	size_t bytes;		  /* in use for tables and mappings */
+	size_t chunk_bytes;	  /* allocated for them in the kernel */
 };
 
 void unwinder_read_cost(const struct unwinder *unwinder, struct unwinder_cost *ret);
