@@ -309,7 +309,8 @@ bool file_is_same(int a, int b)
 	       x.stx_ino == y.stx_ino;
 }
 
-bool file_is_owned(int fd, const struct file_owners *owners)
+/* True if a descriptor or handle is a regular file of one of these users, and not on FUSE. */
+static bool is_owned(int fd, const struct file_owners *owners)
 {
 	struct stat st;
 
@@ -351,7 +352,7 @@ int file_open_owned(int root_fd, const char *path, const struct file_owners *own
 	target = S_ISLNK(st.st_mode) ? follow_owned(root_fd, path, &st) : take_fd(&handle);
 	if (target < 0)
 		return target;
-	return file_is_owned(target, owners) ? reopen_below(target, root_fd, path) : -EACCES;
+	return is_owned(target, owners) ? reopen_below(target, root_fd, path) : -EACCES;
 }
 
 /*
@@ -377,7 +378,7 @@ int file_open_written(int root_fd, const char *path, uint64_t since_ns,
 	handle = (int)syscall(SYS_openat2, folder_fd, name + 1, &how, sizeof(how));
 	if (handle < 0)
 		return -errno;
-	if (!file_is_owned(handle, owners) || fstat(handle, &st) < 0 || st.st_nlink > 1)
+	if (!is_owned(handle, owners) || fstat(handle, &st) < 0 || st.st_nlink > 1)
 		return -EACCES;
 	if ((uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec < since_ns)
 		return -ENOENT;

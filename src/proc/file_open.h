@@ -70,9 +70,6 @@ bool file_owners_include(const struct file_owners *owners, uid_t uid);
 /* True if two handles refer to the same file. Does not ask a file server. */
 bool file_is_same(int a, int b);
 
-/* True if a descriptor or handle is a regular file of one of these users, and not on FUSE. */
-bool file_is_owned(int fd, const struct file_owners *owners);
-
 /*
  * Like file_open_below(), but the file must be owned by one of these users. If the path's last
  * component is a symbolic link, the link must be owned by the same user or by root. Otherwise

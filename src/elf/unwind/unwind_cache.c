@@ -176,8 +176,9 @@ int unwind_file_parse(const void *bytes, size_t nr, const uint8_t *build_id, siz
 	return err;
 }
 
-int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
-		     struct unwind_table *ret)
+/* Like unwind_file_parse(), of an open file. */
+static int read_table(int fd, const uint8_t *build_id, size_t build_id_bytes,
+		      struct unwind_table *ret)
 {
 	cleanup_free uint8_t *bytes = NULL;
 	struct stat status;
@@ -367,7 +368,7 @@ int unwind_cache_load(struct unwind_cache *cache, const uint8_t *build_id, size_
 	    status.st_mode & WRITABLE_BY_OTHERS)
 		err = -EBADMSG;
 	else
-		err = unwind_file_read(fd, build_id, build_id_bytes, table);
+		err = read_table(fd, build_id, build_id_bytes, table);
 	/* Marks the file as used. If that fails, it may only be removed earlier. */
 	if (!err)
 		(void)futimens(fd, NULL);

@@ -94,8 +94,4 @@ int unwind_file_write(int fd, const uint8_t *build_id, size_t build_id_bytes,
 int unwind_file_parse(const void *bytes, size_t nr, const uint8_t *build_id, size_t build_id_bytes,
 		      struct unwind_table *ret);
 
-/* The same of an open file. */
-int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
-		     struct unwind_table *ret);
-
 #endif
