@@ -25,7 +25,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/moment.h"
 #include "base/text.h"
 #include "cmd/confined.h"
 #include "cmd/inputs.h"

@@ -1,5 +1,4 @@
-/* base/moment: points in time as people write them. */
-#include "base/moment.h"
+/* base/clock: points in time as people write them. */
 
 #include <errno.h>
 #include <stdlib.h>

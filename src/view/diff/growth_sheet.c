@@ -15,8 +15,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
-#include "base/moment.h"
 #include "base/strings.h"
 #include "base/text.h"
 #include "view/named_stacks.h"

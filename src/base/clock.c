@@ -1,5 +1,5 @@
-/* Parses points in time. Local times are the C library's, which knows where the time zone has a gap. */
-#include "base/moment.h"
+/* Local times are the C library's, which knows where the time zone has a gap. */
+#include "base/clock.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/text.h"
 
 #define NS_PER_DAY (86400 * NS_PER_SEC)
