@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gzip.h"
 #include "format/folded/folded.h"
+#include "format/gzip.h"
 #include "format/pprof/pprof.h"
 
 #define MAX_BYTES (64U << 20)

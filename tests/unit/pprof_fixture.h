@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gzip.h"
+#include "format/gzip.h"
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_fields.h"
 #include "format/pprof/protobuf.h"

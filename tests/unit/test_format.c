@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gzip.h"
 #include "format/format.h"
+#include "format/gzip.h"
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"
 #include "view/group_totals.h"

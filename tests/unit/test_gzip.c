@@ -1,4 +1,4 @@
-/* base/gzip: round trips, several members, stored blocks; damage, bombs, out of memory. */
+/* format/gzip: round trips, several members, stored blocks; damage, bombs, out of memory. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gzip.h"
+#include "format/gzip.h"
 
 #define LIMIT (1U << 20)
 

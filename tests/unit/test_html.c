@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/gzip.h"
 #include "format/flame/flame.h"
+#include "format/gzip.h"
 #include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"

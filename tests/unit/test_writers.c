@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/gzip.h"
 #include "format/flame/flame.h"
 #include "format/folded/folded.h"
 #include "format/format.h"
+#include "format/gzip.h"
 #include "format/pprof/pprof.h"
 #include "unit/make_profile.h"
 #include "view/categories.h"

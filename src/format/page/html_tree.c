@@ -21,8 +21,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/gzip.h"
 #include "base/hash.h"
+#include "format/gzip.h"
 #include "view/categories.h"
 
 #define REST_TEXT	 "(left out)"

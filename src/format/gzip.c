@@ -5,7 +5,7 @@
  * memory than the limit. Typical data compresses to a tenth, very repetitive lists to a hundredth;
  * deflate's maximum is a thousandth, for one byte repeated.
  */
-#include "base/gzip.h"
+#include "format/gzip.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * Streams in gzip's format, using zlib. The output depends only on the bytes written: the header
  * has no name and no time.
  */
-#ifndef STOOK_BASE_GZIP_H
-#define STOOK_BASE_GZIP_H
+#ifndef STOOK_FORMAT_GZIP_H
+#define STOOK_FORMAT_GZIP_H
 
 #include <stdbool.h>
 #include <stddef.h>
