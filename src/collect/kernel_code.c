@@ -1,6 +1,7 @@
 /*
- * An address is asked for once in a profile, and once in the run if it is in the kernel itself. The functions of the
- * kernel and of modules have no event when they go away; a module that is unloaded in the epoch in which it was first
+ * An address is asked for once in a profile, and a page of the kernel itself once in the run: modules and BPF programs
+ * have pages of their own. So what is remembered is limited by the size of the kernel's code, however long the run is.
+ * The functions of modules have no event when they go away; a module that is unloaded in the epoch in which it was first
  * sampled gets no name.
  */
 #include "collect/kernel_code.h"
@@ -13,8 +14,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* Addresses in the kernel itself that are remembered; further ones are asked for in each profile. */
-#define CORE_MAX 65536
+/* Pages of the kernel itself that are remembered, 256 MiB of code; further ones are asked for in each profile. */
+#define CORE_MAX   65536
+#define PAGE_SHIFT 12 /* the smallest pages */
 
 void kernel_code_clear(struct kernel_code *code)
 {
@@ -58,7 +60,7 @@ static int take_name(void *context, size_t i, const char *name, const char *modu
 
 	question->is_core[i] = !may_go_away(name, module);
 	if (question->is_core[i] && question->code->core.nr < CORE_MAX &&
-	    u64_map_set(&question->code->core, question->addresses[i], 0) < 0)
+	    u64_map_set(&question->code->core, question->addresses[i] >> PAGE_SHIFT, 0) < 0)
 		return -ENOMEM;
 	return profile_set_function(question->profile, question->frames[i], name);
 }
@@ -99,7 +101,7 @@ int kernel_code_name(struct kernel_code *code, struct profile *profile)
 		const struct frame *frame = profile_frame(profile, number);
 
 		if (has_address(frame) && !frame->function &&
-		    !u64_map_find(&code->core, frame->address) &&
+		    !u64_map_find(&code->core, frame->address >> PAGE_SHIFT) &&
 		    ARRAY_ADD(code->loose, code->nr_loose, code->cap_loose, number) < 0)
 			return -ENOMEM;
 	}

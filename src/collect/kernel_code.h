@@ -34,7 +34,7 @@ struct kernel_code {
 	uint32_t *loose;		/* frames of code that may be unloaded */
 	size_t nr_loose, cap_loose;
 	size_t first_asked;	/* in loose: the first one of the latest question */
-	struct u64_map core;	/* addresses in the kernel itself, which stays */
+	struct u64_map core;	/* pages of the kernel itself, which stays */
 	struct gone_code *gone; /* sorted by time; not replayed yet */
 	size_t nr_gone, cap_gone;
 };

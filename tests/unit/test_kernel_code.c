@@ -104,6 +104,27 @@ TEST(kernel_code_asks_little)
 	kernel_code_clear(&code);
 }
 
+/* What is remembered of the kernel itself does not grow with the number of its addresses. */
+TEST(kernel_code_remembers_pages_of_the_kernel)
+{
+	struct profile *profile = profile_new();
+	struct kernel_code code = make_code();
+	uint64_t address;
+
+	(void)sample(profile, 0x1010);
+	CHECK_EQ(kernel_code_name(&code, profile), 0);
+	for (address = 0x1000; address < 0x2000; address++)
+		(void)sample(profile, address);
+	CHECK_EQ(kernel_code_name(&code, profile), 0);
+	CHECK_EQ(nr_asked, 1);
+	CHECK_EQ(code.core.nr, 1);
+	(void)sample(profile, 0x2000);
+	CHECK_EQ(kernel_code_name(&code, profile), 0);
+	CHECK_EQ(nr_asked, 2);
+	profile_free(profile);
+	kernel_code_clear(&code);
+}
+
 /* Programs at one address, one after the other: each has its own frame. */
 TEST(kernel_code_at_a_reused_address)
 {
