@@ -493,7 +493,7 @@ int profile_merge_part(struct profile *into, const struct profile *from)
  * KEPT_MIN: a host that is mostly idle has few at a time.
  */
 #define KEPT_SHARE 4
-#define KEPT_MIN   16384
+#define KEPT_MIN   4096
 
 static size_t nr_entries(const struct profile *profile)
 {
