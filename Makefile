@@ -82,7 +82,7 @@ BPF_CFLAGS_tally_extremes := -mcpu=v3
 
 # A skeleton is made of linked BPF objects; its header has its name.
 SKELETONS    := sampler counter tallier switches kernel_ask
-sampler_BPF  := sample offcpu stack probe fetch record claim unwind walk follow hotplug
+sampler_BPF  := sample ratio offcpu stack probe fetch record claim unwind walk follow hotplug
 counter_BPF  := count probe follow
 tallier_BPF  := tally fetch tally_operands tally_extremes tally_rows tally_calls probe claim follow
 switches_BPF := sched follow

@@ -14,6 +14,7 @@
 
 #include "claim.bpf.h"
 #include "follow.bpf.h"
+#include "ratio.bpf.h"
 
 #define MAX_SCRATCH_SLOTS 8
 
@@ -220,6 +221,8 @@ static void count_another(struct wire_count *count, const struct wire_record *re
 	ATOMIC_ADD(count->count, 1);
 	if (by_weight)
 		ATOMIC_ADD(count->weight, record->weight);
+	if (has_ratio)
+		ATOMIC_ADD(count->numerator, record->numerator);
 }
 
 /* False: the record is lost. */

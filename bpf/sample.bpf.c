@@ -13,6 +13,7 @@
 #include "unwind.bpf.h"
 
 #include "follow.bpf.h"
+#include "ratio.bpf.h"
 
 const volatile bool include_idle;
 const volatile __u32 sample_state; /* enum wire_state, if records have states */
@@ -143,6 +144,8 @@ static __always_inline int take(struct bpf_perf_event_data *ctx, __u32 event)
 	scratch->record.probe = sample_state + event;
 	if (by_weight)
 		scratch->record.weight = weighed.weight * nr_represented;
+	if (has_ratio)
+		scratch->record.numerator = ratio_take(weighed.weight);
 	unwind_user((struct stack_context *)ctx, true, scratch);
 	unwind_kernel(ctx, 0, scratch);
 	finish(counters, scratch);

@@ -6,7 +6,8 @@
  * through the ring, and its id is inserted into that epoch's count map with the value 0; each later
  * occurrence adds one there. So a record is one sample, and a count is the number of further equal
  * samples. Where samples have weights (requested bytes, or the number of a probe's hits that one
- * sample represents), count maps also have the sum of the weights.
+ * sample represents), count maps also have the sum of the weights; and of a ratio, the sum of the events of its other
+ * counter.
  *
  * Epoch n uses slot n % 3 of the count maps and of the counters. User space begins epoch n + 1 by
  * writing `epoch`, and then puts an empty map into the slot of epoch n + 2, which is unused. That
@@ -123,7 +124,8 @@ struct wire_record {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 epoch;
 	__u32 reserved;
-	__u64 weight; /* of this sample */
+	__u64 weight;	 /* of this sample */
+	__u64 numerator; /* of a ratio: events that this sample represents; else not set */
 
 	__u64 start_time_ns; /* of the process; distinguishes two that had the same pid */
 	__u64 exec_id;	     /* incremented by exec, which changes neither pid nor start time */
@@ -144,7 +146,7 @@ struct wire_record {
 	 */
 };
 
-_Static_assert(sizeof(struct wire_record) == 96, "no padding: the id is a hash over these bytes");
+_Static_assert(sizeof(struct wire_record) == 104, "no padding: the id is a hash over these bytes");
 
 /*
  * The key of a count map. With wakers, the time until a thread was woken is added to its stack's id
@@ -157,13 +159,16 @@ struct wire_count_key {
 };
 
 /*
- * A value of a count map; without weights it has only the first member, and `queued_ns` only
- * off-CPU, where the weight is nanoseconds.
+ * A value of a count map; without weights it has only the first member. `numerator` only of a ratio; `queued_ns` and
+ * the rest only off-CPU, where the weight is nanoseconds.
  */
 struct wire_count {
 	__u64 count;
 	__u64 weight;
-	__u64 queued_ns; /* from the wake-up until the thread ran; not part of the weight */
+	union {
+		__u64 queued_ns; /* from the wake-up until the thread ran; not part of the weight */
+		__u64 numerator;
+	};
 	__u64 nr_waited, nr_queued; /* waits with some of each */
 	/* Only under a budget: estimates of the same of waits that were not walked. Not part of it. */
 	__u64 stands_for_ns, stands_for_queued_ns;

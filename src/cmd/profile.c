@@ -50,6 +50,8 @@ struct profile_options {
 	/* None: default, cycles, or cpu-clock without a hardware counter. */
 	struct sampled_event events[WIRE_MAX_EVENTS];
 	size_t nr_events;
+	struct event numerator; /* of --ratio; the only event is the denominator */
+	bool has_ratio;
 	struct probe_options tracepoints; /* instead of events; owns its patterns */
 	bool off_cpu;			  /* instead of events */
 	bool wall;			  /* beside samples of a clock */
@@ -121,6 +123,8 @@ static int add_tracepoint(struct probe_options *tracepoints, const char *name, s
 	return 0;
 }
 
+#define RATIO_CLOCK "--ratio A/B samples event B: leave out -e"
+
 static int add_event(struct profile_options *options, const char *name, struct error *error)
 {
 	const struct probe_options *tracepoints = &options->tracepoints;
@@ -129,6 +133,8 @@ static int add_event(struct profile_options *options, const char *name, struct e
 	size_t i;
 	int err;
 
+	if (options->has_ratio)
+		return error_set(error, -EINVAL, "%s", RATIO_CLOCK);
 	if (options->nr_events && is_tracepoint)
 		return refuse_mixture(options->events[0].event.name, name, error);
 	if (tracepoints->nr_patterns && !is_tracepoint)
@@ -169,6 +175,45 @@ static int take_event(void *context, const char *value, struct error *error)
 	while (!err && (name = event_split(&rest)))
 		err = add_event(context, name, error);
 	return err;
+}
+
+/* Splits A/B at the first slash that leaves an event on both sides: their own names may have slashes, too. */
+static int take_ratio(void *context, const char *value, struct error *error)
+{
+	struct profile_options *options = context;
+	struct event *below = &options->events[0].event;
+	cleanup_free char *above = strdup(value);
+	struct error first = {0};
+	char *slash;
+
+	if (!above)
+		return error_no_memory(error, "");
+	if (options->nr_events && !options->has_ratio)
+		return error_set(error, -EINVAL, "%s", RATIO_CLOCK);
+	for (slash = strchr(above, '/'); slash; slash = strchr(slash + 1, '/')) {
+		struct error why = {0};
+		int err;
+
+		*slash = '\0';
+		err = event_parse(above, &options->numerator, &why);
+		if (!err)
+			err = event_parse(slash + 1, below, &why);
+		if (!err && !strcmp(options->numerator.name, below->name))
+			return error_set(error, -EINVAL, "--ratio %s is always 1", value);
+		if (!err) {
+			options->nr_events = 1;
+			options->has_ratio = true;
+			return 0;
+		}
+		if (!first.code)
+			first = why;
+		*slash = '/';
+	}
+	if (first.code) {
+		*error = first;
+		return first.code;
+	}
+	return option_bad(error, "--ratio", value, "two events: instructions/cycles");
 }
 
 static int take_filter(void *context, const char *value, struct error *error)
@@ -226,6 +271,9 @@ static const struct option_row rows[] = {
 	{'e', "event", "EVENT", take_event,
 	 "events to sample: cycles, cpu-clock, page-faults, r1c2, cycles:u, sched:sched_switch, "
 	 "cpu/event=0x3c,umask=1/pp, mem:0x4040a0/8:w, …"},
+	{0, "ratio", "A/B", take_ratio,
+	 "sample event B, and count A beside it: instructions/cycles, cache-misses/instructions, "
+	 "page-faults/cpu-clock"},
 	{0, "filter", "FILTER", take_filter,
 	 "behind a tracepoint: only its hits of which this is true: 'prev_prio < 100'"},
 	OPTION_SWITCH('I', "idle", struct profile_options, source.include_idle,
@@ -292,6 +340,8 @@ static const char *refused_off_cpu(const struct profile_options *options)
 {
 	const struct stack_source *source = &options->source;
 
+	if (options->has_ratio)
+		return "--ratio";
 	if (options->nr_events || options->tracepoints.nr_patterns)
 		return "-e";
 	if (source->nr_cpus)
@@ -561,6 +611,9 @@ static void describe(const struct profile_options *options, struct stack_source 
 					       sampled->event.name, rate->period,
 					       event_is_clock(&sampled->event) ? " ns" : "");
 	}
+	if (options->has_ratio && nr < sizeof(source->what))
+		(void)snprintf(source->what + nr, sizeof(source->what) - nr, ", with %s",
+			       options->numerator.name);
 }
 
 /* Chooses the CPUs, rates and precise levels of the events. */
@@ -584,8 +637,8 @@ static int choose_events(struct profile_options *options, const struct cpus *onl
 				 : source->nr_cpus ? source->cpus[0]
 						   : online->numbers[0]);
 		choose_rate(options, sampled);
-		/* The samples of a clock count as one each: all have the same period. */
-		source->by_period |= !event_is_clock(&sampled->event);
+		/* The samples of a clock count as one each: all have the same period. In a ratio, they are time. */
+		source->by_period |= !event_is_clock(&sampled->event) || options->has_ratio;
 	}
 	describe(options, source);
 	return err;
@@ -614,6 +667,7 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 	}
 	source->events = options->events;
 	source->nr_events = options->nr_events;
+	source->numerator = options->has_ratio ? &options->numerator : NULL;
 	source->unit = "samples";
 	source->is_sum = source->by_period;
 	source->event_name = first->event.name;

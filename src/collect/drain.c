@@ -21,6 +21,8 @@
 #define HIDDEN	    UINT64_MAX /* filtered out by thread name */
 #define VALUE_SHIFT 48
 
+#define NUMERATOR 1 /* with has_ratio: the value that it is */
+
 /* In ids, beside the number of the sample: the place of its waits. */
 #define PLACE_SHIFT 32
 #define PLACE_MASK  (0xffffULL << PLACE_SHIFT)
@@ -504,7 +506,7 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 	uint64_t count = 1;
 	struct sample_labels labels;
 	int64_t sample;
-	int err;
+	int err = 0;
 
 	if (slicing && slicing->slice_ns) {
 		const struct time_slice time = slicing_slice(slicing, record);
@@ -552,11 +554,13 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 		.user_end = user->end,
 		.kernel_end = record->kernel_end,
 	};
-	sample = profile_add_sample(profile, &labels, frames, nr, has_kernel_leaf + nr_kernel,
-				    value ? 0 : count);
-	if (sample < 0 || !value)
+	sample = profile_add_sample(profile, &labels, frames, nr, has_kernel_leaf + nr_kernel, 0);
+	if (sample < 0)
 		return sample;
-	err = profile_add_value(profile, (uint32_t)sample, value, count);
+	if (drain->options.has_ratio)
+		err = profile_add_value(profile, (uint32_t)sample, NUMERATOR, record->numerator);
+	if (!err)
+		err = profile_add_value(profile, (uint32_t)sample, value, count);
 	return err ? err : sample | (int64_t)value << VALUE_SHIFT;
 }
 
@@ -1301,6 +1305,9 @@ static int add_counts(struct drain *drain, const uint32_t *epoch)
 		drain->totals.counted += waiting->count.count;
 		if (drain->options.waits)
 			err |= add_counted_waits(drain, waiting, *sample);
+		if (*sample != HIDDEN && drain->options.has_ratio)
+			err |= profile_add_value(drain->options.profile, (uint32_t)*sample,
+						 NUMERATOR, waiting->count.numerator);
 		if (*sample == HIDDEN)
 			drain->totals.hidden += waiting->count.count;
 		else if (!drain->options.waits)

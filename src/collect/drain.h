@@ -62,6 +62,7 @@ struct drain_options {
 	const struct matcher *comm; /* filter by thread name; NULL: all */
 	int cgroup_root_fd;	    /* for LABEL_CGROUP */
 	bool by_weight;		    /* a sample's value is its weight, not 1 */
+	bool has_ratio;		    /* the profile's second value is the sum of numerators */
 	/* Sampled events, which are values of the profile, in the same order; 0: only the first value. */
 	size_t nr_events;
 	const struct drain_waits *waits;  /* NULL: no off-CPU time */

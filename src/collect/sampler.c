@@ -202,6 +202,16 @@ static void configure_events(struct sampler_bpf *bpf, const struct sampler_confi
 	}
 }
 
+/* Both counters of each CPU. */
+static void configure_ratio(struct sampler_bpf *bpf, const struct sampler_config *config,
+			    uint32_t nr_cpus)
+{
+	bpf->rodata->has_ratio = config->has_ratio;
+	(void)bpf_program__set_autoload(bpf->progs.begin_span, config->has_ratio);
+	(void)bpf_map__set_max_entries(bpf->maps.ratio_counters,
+				       config->has_ratio ? 2 * nr_cpus : 1);
+}
+
 static bool has_wait_budget(const struct sampler_config *config)
 {
 	return config->waits && config->waits->budget_share > 0;
@@ -219,7 +229,9 @@ static uint32_t count_bytes(const struct sampler_config *config)
 		return sizeof(struct wire_count);
 	if (config->waits)
 		return offsetof(struct wire_count, stands_for_ns);
-	return has_weights(config) ? offsetof(struct wire_count, queued_ns) : sizeof(uint64_t);
+	if (config->has_ratio)
+		return offsetof(struct wire_count, nr_waited);
+	return has_weights(config) ? offsetof(struct wire_count, numerator) : sizeof(uint64_t);
 }
 
 /*
@@ -312,6 +324,7 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
 	bpf->rodata->by_weight = has_weights(config);
 	bpf->rodata->has_values = config->weights != NULL;
+	configure_ratio(bpf, config, possible->end);
 	configure_events(bpf, config);
 	bpf->rodata->is_governed = config->is_governed;
 	bpf->rodata->may_thin = config->may_thin;
@@ -555,6 +568,25 @@ int sampler_program_fd(const struct sampler *sampler, size_t event)
 	return bpf_program__fd(*sample_program(sampler, event));
 }
 
+int sampler_counters_fd(const struct sampler *sampler)
+{
+	return bpf_map__fd(sampler->bpf->maps.ratio_counters);
+}
+
+int sampler_start_ratio(struct sampler *sampler, struct error *error)
+{
+	sampler->bpf->links.begin_span = bpf_program__attach(sampler->bpf->progs.begin_span);
+	return sampler->bpf->links.begin_span
+		       ? 0
+		       : error_set_errno(error, "cannot attach to the scheduler's tracepoint");
+}
+
+void sampler_stop_ratio(struct sampler *sampler)
+{
+	(void)bpf_link__destroy(sampler->bpf->links.begin_span);
+	sampler->bpf->links.begin_span = NULL;
+}
+
 const struct probe_programs *sampler_programs(const struct sampler *sampler)
 {
 	return &sampler->probes.programs;
@@ -731,15 +763,20 @@ static void add_runs(const struct bpf_program *program, struct sampler_cost *sum
 
 void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum)
 {
+	struct sampler_cost spans = {0};
 	const struct bpf_map *map;
 	size_t i;
 
 	sum->nr_not_followed += sampler->bpf->bss->nr_not_followed;
 	sum->nr_unweighed += sampler->bpf->bss->nr_unweighed;
+	sum->nr_unmeasured += sampler->bpf->bss->nr_unmeasured;
 	add_runs(sampler->bpf->progs.switched, sum);
 	add_runs(sampler->bpf->progs.waking, sum);
 	for (i = 0; i < WIRE_MAX_EVENTS; i++)
 		add_runs(*sample_program(sampler, i), sum);
+	/* Its time is part of the samples' cost. */
+	add_runs(sampler->bpf->progs.begin_span, &spans);
+	sum->run_ns += spans.run_ns;
 	bpf_object__for_each_map(map, sampler->bpf->obj)
 	{
 		sum->map_bytes += process_own_fd_memory(bpf_map__fd(map));
@@ -752,6 +789,7 @@ void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum)
 struct sampled_cpu {
 	uint32_t cpu;
 	int fd;			      /* -1: offline, or not to be watched */
+	int numerator_fd;	      /* -1: none */
 	bool was_away;		      /* offline at times */
 	uint64_t id;		      /* of its event in throttle records */
 	struct sampling_reading gone; /* its events that went with it */
@@ -909,6 +947,31 @@ int sampling_try(const struct event *event, uint32_t cpu, struct error *error)
 	return err ? explain_open(event, &rate, cpu, err, error) : 0;
 }
 
+/* Opens the numerator of a ratio in the group of the sampled event, and lets the program read both. */
+static int open_numerator(const struct sampling_options *options, uint32_t cpu, int sampled_fd,
+			  struct error *error)
+{
+	const struct event *event = options->numerator;
+	struct perf_event_attr attr = attributes(event, &(struct sampling_rate){0});
+	const uint32_t keys[] = {2 * cpu, 2 * cpu + 1};
+	cleanup_fd int fd = -1;
+
+	attr.disabled = 0; /* its group is */
+	fd = perf_open_counter(&attr, -1, (int)cpu, sampled_fd, 0);
+	if (fd < 0 && errno == EINVAL && open_trial(event, cpu, false) == 0) {
+		(void)error_set(error, -EINVAL, "'%s' and '%s' cannot be counted together",
+				event->name, options->sampled->event.name);
+		error_hint(error, "they belong to different PMUs, or need the same counter");
+		return -EINVAL;
+	}
+	if (fd < 0)
+		return explain_open(event, &options->sampled->rate, cpu, -errno, error);
+	if (bpf_map_update_elem(options->counters_fd, &keys[0], &fd, BPF_ANY) < 0 ||
+	    bpf_map_update_elem(options->counters_fd, &keys[1], &sampled_fd, BPF_ANY) < 0)
+		return error_set_errno(error, "a BPF program cannot read '%s'", event->name);
+	return take_fd(&fd);
+}
+
 static int open_one(const struct sampling *sampling, struct sampled_cpu *sampled,
 		    struct error *error)
 {
@@ -918,30 +981,47 @@ static int open_one(const struct sampling *sampling, struct sampled_cpu *sampled
 	struct perf_event_attr attr = attributes(event, &options->sampled->rate);
 	const int output_fd = sideband_fd_of_cpu(options->sideband, cpu);
 	cleanup_fd int fd = perf_open(&attr, cpu);
+	cleanup_fd int numerator_fd = -1;
 
 	if (fd < 0)
 		return explain_open(event, &options->sampled->rate, cpu, -errno, error);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, output_fd) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ID, &sampled->id) < 0)
 		return error_set_errno(error, "cannot redirect throttle records of CPU %u", cpu);
+	if (options->numerator) {
+		numerator_fd = open_numerator(options, cpu, fd, error);
+		if (numerator_fd < 0)
+			return numerator_fd;
+	}
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, options->program_fd) < 0)
 		return error_set_errno(error, "cannot attach to '%s' on CPU %u", event->name, cpu);
 	if (sampling->is_started && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return error_set_errno(error, "cannot start sampling");
 	sampled->fd = take_fd(&fd);
+	sampled->numerator_fd = take_fd(&numerator_fd);
 	return 0;
+}
+
+static void close_one(struct sampled_cpu *sampled)
+{
+	if (sampled->fd >= 0)
+		(void)close(sampled->fd);
+	if (sampled->numerator_fd >= 0)
+		(void)close(sampled->numerator_fd);
+	sampled->fd = sampled->numerator_fd = -1;
 }
 
 static int add_cpu(struct sampling *sampling, uint32_t cpu, struct error *error)
 {
-	struct sampled_cpu sampled = {.cpu = cpu, .fd = -1, .was_away = sampling->is_started};
+	struct sampled_cpu sampled = {
+		.cpu = cpu, .fd = -1, .numerator_fd = -1, .was_away = sampling->is_started};
 	int err = open_one(sampling, &sampled, error);
 
 	if (err)
 		return err;
 	if (ARRAY_ADD(sampling->cpus, sampling->nr, sampling->cap, sampled) == 0)
 		return 0;
-	(void)close(sampled.fd);
+	close_one(&sampled);
 	return error_no_memory(error, "");
 }
 
@@ -991,8 +1071,7 @@ void sampling_close(struct sampling *sampling)
 	if (!sampling)
 		return;
 	for (i = 0; i < sampling->nr; i++)
-		if (sampling->cpus[i].fd >= 0)
-			(void)close(sampling->cpus[i].fd);
+		close_one(&sampling->cpus[i]);
 	free(sampling->cpus);
 	free(sampling);
 }
@@ -1050,8 +1129,7 @@ int sampling_leave(struct sampling *sampling, uint32_t cpu, uint64_t *ret_id)
 	if (!sampled || sampled->fd < 0)
 		return -ENOENT;
 	read_one(sampled, &sampled->gone);
-	(void)close(sampled->fd);
-	sampled->fd = -1;
+	close_one(sampled);
 	sampled->was_away = true;
 	*ret_id = sampled->id;
 	return 0;

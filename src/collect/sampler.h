@@ -69,6 +69,7 @@ struct sampler_config {
 	const struct sampled_event *events;
 	size_t nr_events;
 	bool by_period; /* a sample's weight is its period */
+	bool has_ratio; /* with by_period, of one event: records have a numerator, see sampling_options */
 	bool is_governed; /* with by_period: sampler_take_one_in() may be called, and counters have the time taken */
 	uint32_t every; /* with may_thin: initially, record one hit in `every` of each probe */
 };
@@ -83,6 +84,11 @@ void sampler_free(struct sampler *sampler);
 
 /* The program of samples of an event; of an event that is not sampled: -1. */
 int sampler_program_fd(const struct sampler *sampler, size_t event);
+/* With has_ratio: the map of the counters that its program reads. */
+int sampler_counters_fd(const struct sampler *sampler);
+/* Start, before the events, and stop measuring the spans of time of samples. Require has_ratio. */
+int sampler_start_ratio(struct sampler *sampler, struct error *error);
+void sampler_stop_ratio(struct sampler *sampler);
 /* Only for a sampler with probes. */
 const struct probe_programs *sampler_programs(const struct sampler *sampler);
 const struct hits *sampler_hits(const struct sampler *sampler);
@@ -151,8 +157,9 @@ uint64_t sampler_epoch_began_ns(const struct sampler *sampler);
 struct sampler_cost {
 	uint64_t runs, run_ns; /* of the sampling program; 0 unless BPF statistics are enabled */
 	uint64_t nr_not_followed;
-	uint64_t nr_unweighed; /* hits whose weight could not be read */
-	uint64_t map_bytes;    /* kernel memory of the maps */
+	uint64_t nr_unweighed;	/* hits whose weight could not be read */
+	uint64_t nr_unmeasured; /* samples whose numerator is not known */
+	uint64_t map_bytes;	/* kernel memory of the maps */
 };
 
 void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum);
@@ -165,6 +172,9 @@ struct sampling_options {
 	size_t nr_cpus;
 	const struct sideband *sideband; /* has a ring for each of the CPUs */
 	int program_fd;
+	/* The event that is counted in the same group, and the map that the program reads both from; NULL: none. */
+	const struct event *numerator;
+	int counters_fd;
 };
 
 struct sampling;

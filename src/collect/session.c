@@ -226,6 +226,7 @@ static int load_sampler(struct session *session, struct source *source, struct e
 		.nr_events = source->waits ? 0 : options->nr_events,
 		.by_period = (options->by_period || options->is_governed) && !source->waits,
 		.is_governed = options->is_governed && !source->waits,
+		.has_ratio = options->numerator && !source->waits,
 		.every = every_hit(options),
 	};
 
@@ -390,6 +391,7 @@ static int make_drain(struct session *session, struct error *error)
 		.by_weight = session->options.by_period || session->options.is_governed ||
 			     may_thin(&session->options) ||
 			     (session->options.probes && session->options.probes->weights),
+		.has_ratio = session->options.numerator != NULL,
 		.files = session->files,
 		.runtimes = session->runtimes,
 		.processes = session->processes,
@@ -558,6 +560,8 @@ static int open_samplings(struct session *session, struct error *error)
 			.nr_cpus = session->options.nr_cpus,
 			.sideband = session->sideband,
 			.program_fd = sampler_program_fd(first_source(session)->sampler, i),
+			.numerator = session->options.numerator,
+			.counters_fd = sampler_counters_fd(first_source(session)->sampler),
 		};
 
 		session->samplings[i] = sampling_open(&options, session->options.online, error);
@@ -1223,6 +1227,8 @@ int session_start(struct session *session, struct error *error)
 		return error->code;
 	/* The ring has a record of each thread that waits: unwind tables should be there when it does so again. */
 	session->nr_naps = waits ? QUIET_NAPS : 0;
+	if (options->numerator && sampler_start_ratio(first_source(session)->sampler, error) < 0)
+		return error->code;
 	for (i = 0; i < options->nr_events; i++)
 		if (sampling_start(session->samplings[i], error) < 0)
 			return error->code;
@@ -1266,6 +1272,8 @@ int session_stop(struct session *session, struct error *error)
 
 	for (i = 0; i < session->options.nr_events; i++)
 		sampling_stop(session->samplings[i]);
+	if (session->options.numerator)
+		sampler_stop_ratio(first_source(session)->sampler);
 	if (waits)
 		sampler_stop_waits(waits->sampler);
 	if (session->probing)
@@ -1308,11 +1316,13 @@ static int copy_origin(struct profile *to, const struct profile *from)
 	int64_t unit = profile_add_string(to, profile_string(from, origin.unit));
 	int64_t type = profile_add_string(to, profile_string(from, main_type.type));
 	int64_t its_unit = profile_add_string(to, profile_string(from, main_type.unit));
+	int64_t ratio = profile_add_string(to, profile_string(from, origin.ratio));
 	struct value_type further;
 	size_t i;
 
-	if (event < 0 || unit < 0 || type < 0 || its_unit < 0)
+	if (event < 0 || unit < 0 || type < 0 || its_unit < 0 || ratio < 0)
 		return -ENOMEM;
+	origin.ratio = origin.ratio ? (uint32_t)ratio : 0;
 	origin.event = origin.event ? (uint32_t)event : 0;
 	origin.unit = origin.unit ? (uint32_t)unit : 0;
 	profile_set_origin(to, &origin);

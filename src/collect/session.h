@@ -57,6 +57,10 @@ struct session_options {
 	const struct session_probes *probes;
 	/* Follow the threads that are off their CPU. With a clock as the only event, samples are nanoseconds, too. */
 	const struct sampler_waits *waits;
+	/*
+	 * With by_period and one event: counted beside it. The profile's second value is its sum, see bpf/ratio.bpf.c.
+	 */
+	const struct event *numerator;
 	const uint32_t *cpus; /* to sample; NULL: all, also those that come online later */
 	size_t nr_cpus;
 	const struct cpus *online; /* at the start; processes are followed on each CPU */

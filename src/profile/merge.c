@@ -397,6 +397,8 @@ static void merge_common_origin(struct profile_origin *ours, const struct profil
 
 	if (ours->nr_events != theirs->nr_events)
 		ours->nr_events = 0;
+	if (ours->ratio != theirs->ratio)
+		ours->ratio = 0;
 	if (ours->event != theirs->event)
 		ours->event = 0;
 	if (ours->unit != theirs->unit || !ours->event)
@@ -420,6 +422,7 @@ static int merge_origin(struct merge *merge)
 	size_t i;
 
 	if (map_strings(merge, &theirs.event, &theirs.unit) < 0 ||
+	    map_strings(merge, &theirs.ratio, &theirs.ratio) < 0 ||
 	    map_strings(merge, &main_type.type, &main_type.unit) < 0)
 		return -ENOMEM;
 	if (profile_nr_samples(merge->into)) {

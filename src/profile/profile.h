@@ -222,6 +222,8 @@ const struct code_line *profile_lines(const struct profile *profile, const struc
 int profile_set_code(struct profile *profile, uint32_t module, const struct module_code *code);
 const struct module_code *profile_code(const struct profile *profile, uint32_t module);
 
+#define PROFILE_RATIO_BYTES 512 /* longer names of a ratio are ignored */
+
 /* How the samples were taken. */
 struct profile_origin {
 	uint32_t event;	      /* string: "cpu-clock" */
@@ -230,6 +232,8 @@ struct profile_origin {
 	uint64_t time_ns;     /* start, wall clock; 0: not known */
 	uint64_t duration_ns; /* 0: not known */
 	size_t nr_events; /* the first values are events that were sampled together; 0: one event */
+	uint32_t
+		ratio; /* string: "instructions/cycles", values whose ratio is shown; 0: none. See profile/ratio.h */
 };
 
 void profile_set_origin(struct profile *profile, const struct profile_origin *origin);

@@ -116,6 +116,7 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.events = source->events,
 		.nr_events = source->nr_events,
 		.by_period = source->by_period,
+		.numerator = source->numerator,
 		.probes = source->probes,
 		.waits = source->waits,
 		.cpus = source->cpus,
@@ -159,6 +160,32 @@ static int open_session(struct stacks *stacks, struct error *error)
 	return 0;
 }
 
+/* Adds the value of an event that is counted beside the first one. */
+static int add_event_value(struct profile *profile, const struct event *event, struct error *error)
+{
+	struct value_type type;
+
+	if (profile_make_value_type(profile, event->name, event_value_unit(event), &type) < 0 ||
+	    profile_add_value_type(profile, &type) < 0)
+		return error_no_memory(error, "");
+	return 0;
+}
+
+static int note_ratio(struct profile *profile, const struct stack_source *source,
+		      struct error *error)
+{
+	struct profile_origin origin = *profile_origin(profile);
+	cleanup_free char *names =
+		text_printf("%s/%s", source->numerator->name, source->event_name);
+	const int64_t ratio = names ? profile_add_string(profile, names) : -ENOMEM;
+
+	if (ratio < 0)
+		return error_no_memory(error, "");
+	origin.ratio = (uint32_t)ratio;
+	profile_set_origin(profile, &origin);
+	return add_event_value(profile, source->numerator, error);
+}
+
 /* Sets the profile's event and the unit of its counts: samples, hits, or a sum of the event. */
 static int note_origin(struct stacks *stacks, struct error *error)
 {
@@ -177,6 +204,7 @@ static int note_origin(struct stacks *stacks, struct error *error)
 		.duration_ns = tasks->interval_ns ? tasks->interval_ns : tasks->duration_ns,
 	};
 	size_t i;
+	int err = 0;
 
 	if (event < 0 || unit < 0 || counted < 0)
 		return error_set(error, -ENOMEM, "out of memory");
@@ -184,16 +212,11 @@ static int note_origin(struct stacks *stacks, struct error *error)
 	profile_set_main_type(profile,
 			      (struct value_type){.type = (uint32_t)counted,
 						  .unit = source->is_sum ? origin.unit : 0});
-	for (i = 1; i < source->nr_events; i++) {
-		const struct event *sampled = &source->events[i].event;
-		struct value_type type;
-
-		if (profile_make_value_type(profile, sampled->name, event_value_unit(sampled),
-					    &type) < 0 ||
-		    profile_add_value_type(profile, &type) < 0)
-			return error_no_memory(error, "");
-	}
-	return 0;
+	if (source->numerator)
+		return note_ratio(profile, source, error);
+	for (i = 1; i < source->nr_events && !err; i++)
+		err = add_event_value(profile, &source->events[i].event, error);
+	return err;
 }
 
 static int open_outputs(struct stacks *stacks, struct error *error)

@@ -23,8 +23,9 @@
 struct stack_source {
 	const struct sampled_event *events; /* samples of these events … */
 	size_t nr_events;
-	bool by_period; /* counts are the sums of the events' periods, not samples */
-	uint32_t *cpus; /* owned by the command; NULL: all online CPUs */
+	bool by_period;		       /* counts are the sums of the events' periods, not samples */
+	const struct event *numerator; /* counted beside the only event; NULL: no ratio */
+	uint32_t *cpus;		       /* owned by the command; NULL: all online CPUs */
 	size_t nr_cpus;
 	bool include_idle;
 	const struct session_probes *probes; /* … or hits of these probes */

@@ -31,6 +31,7 @@
 #include "base/text.h"
 #include "bpf/wire.h"
 #include "proc/root_table.h"
+#include "profile/ratio.h"
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
@@ -219,10 +220,11 @@ static void say_budget(struct verdict *verdict)
  * Each event in its own unit: the part of its occurrences that samples represent. The rest are
  * those since the last sample of each CPU, and of samples that the kernel skipped.
  */
-static void say_events(struct verdict *verdict)
+static void say_events(struct verdict *verdict, const struct profile *profile)
 {
 	const struct run_figures *run = verdict->figures;
-	char numbers[3][NUMBER_COMMAS_BYTES];
+	char numbers[3][NUMBER_COMMAS_BYTES], text[RATIO_NUMBER_BYTES];
+	struct ratio ratio;
 	size_t i;
 
 	for (i = 0; i < run->source->nr_events; i++) {
@@ -240,6 +242,8 @@ static void say_events(struct verdict *verdict)
 			    "up",
 			    name, 100 * event->running_share);
 	}
+	if (!run->nr_intervals && ratio_find(&ratio, profile))
+		say(verdict, "events", "%s %s", ratio_number(ratio.whole, text), ratio.text);
 }
 
 /* Reports how the cost of following switches was kept within its budget, and the error that this brings. */
@@ -316,6 +320,10 @@ static void say_what_is_missing(struct verdict *verdict)
 		say(verdict, topic, "%s could not be read for %s %s, which count as 0",
 		    run->source->event_name, number_commas(number, session->cost.nr_unweighed),
 		    run->source->unit);
+	if (session->cost.nr_unmeasured)
+		say(verdict, topic, "%s could not be read for %s %s, which count as 0",
+		    run->source->numerator->name,
+		    number_commas(number, session->cost.nr_unmeasured), run->source->unit);
 	if (session->cost.nr_not_followed)
 		say(verdict, topic, "%s child processes were not followed: too many at once",
 		    number_commas(number, session->cost.nr_not_followed));
@@ -816,7 +824,7 @@ int verdict_make(struct verdict *verdict, const struct run_figures *figures,
 		return -ENOMEM;
 	}
 	say_sum(verdict);
-	say_events(verdict);
+	say_events(verdict, profile);
 	say_time(verdict);
 	say_what_is_missing(verdict);
 	if (!figures->session.shown)
@@ -914,6 +922,7 @@ static void add_samples(struct sheet *sheet, const struct session_summary *sessi
 		{"lost_events", session->nr_lost_events},
 		{"forgotten", session->nr_forgotten},
 		{"unweighed", session->cost.nr_unweighed},
+		{"unmeasured", session->cost.nr_unmeasured},
 		{"epochs", session->accounting.nr_epochs},
 	};
 	unsigned reason;

@@ -10,12 +10,14 @@
  *	  9.3%    1,148          … 204 more
  *
  * Hits have a column HITS; sums of a value, as of `stackcount --weight`, a column SUM, with the
- * unit of times in the heading; times of waits have columns with their number and mean length.
+ * unit of times in the heading; times of waits have columns with their number and mean length; a profile of a ratio has
+ * a column with it, such as IPC.
  */
 #include "view/report.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "profile/ratio.h"
 #include "view/amount.h"
 #include "view/named_stacks.h"
 
@@ -48,6 +51,7 @@ enum content {
 	CONTENT_UNIT,
 	CONTENT_WAITS, /* off-CPU time: how many, by self */
 	CONTENT_MEAN_WAIT,
+	CONTENT_RATIO, /* by self */
 };
 
 struct report {
@@ -55,6 +59,9 @@ struct report {
 	const struct categories *categories; /* not owned; NULL: not requested */
 	uint64_t total;
 	size_t waits; /* the value with the number of waits whose time is shown; 0: none */
+	struct ratio ratio;
+	bool has_ratio;
+	size_t other; /* the value that is summed beside the main one: of waits, or of the ratio; 0: none */
 	enum group_key keys[NR_GROUP_KEYS];
 	size_t nr_keys;
 	bool keys_are_asked_for;    /* else the default keys */
@@ -73,7 +80,7 @@ struct report {
 	} contents[NR_COLUMNS];
 	size_t nr_columns;
 	struct {
-		uint64_t count, waits;
+		uint64_t count, other;
 		size_t nr; /* number of groups; 0: the row of samples without a stack */
 	} rest[2];
 	size_t nr_rest;
@@ -209,6 +216,13 @@ static struct cell mean_cell(uint64_t ns, uint64_t waits)
 	return waits ? cell_count((ns + waits / 2) / waits) : cell_text(NULL);
 }
 
+static struct cell ratio_cell(const struct report *report, uint64_t count, uint64_t other)
+{
+	const double ratio = ratio_of(&report->ratio, count, other);
+
+	return isnan(ratio) ? cell_text(NULL) : cell_real(ratio);
+}
+
 static struct cell cell_of(const struct report *report, const struct group_total *group,
 			   size_t column, struct row *row)
 {
@@ -240,6 +254,8 @@ static struct cell cell_of(const struct report *report, const struct group_total
 		return waits_cell(group->self_other);
 	case CONTENT_MEAN_WAIT:
 		return mean_cell(group->self, group->self_other);
+	case CONTENT_RATIO:
+		return ratio_cell(report, group->self, group->self_other);
 	}
 	return cell_text(NULL);
 }
@@ -247,7 +263,7 @@ static struct cell cell_of(const struct report *report, const struct group_total
 /* Its text is in the first column after the numbers. */
 static void read_rest(const struct report *report, size_t number, struct row *row)
 {
-	uint64_t count = report->rest[number].count, waits = report->rest[number].waits;
+	uint64_t count = report->rest[number].count, other = report->rest[number].other;
 	size_t nr = report->rest[number].nr, i;
 	char *text = row->scratch + NUMBER_COMMAS_BYTES;
 
@@ -262,10 +278,13 @@ static void read_rest(const struct report *report, size_t number, struct row *ro
 			row->cells[i] = amount_cell(report, count, row->scratch);
 			break;
 		case CONTENT_WAITS:
-			row->cells[i] = waits_cell(waits);
+			row->cells[i] = waits_cell(other);
 			break;
 		case CONTENT_MEAN_WAIT:
-			row->cells[i] = mean_cell(count, waits);
+			row->cells[i] = mean_cell(count, other);
+			break;
+		case CONTENT_RATIO:
+			row->cells[i] = ratio_cell(report, count, other);
 			break;
 		case CONTENT_KEY:
 			row->cells[i] = cell_text(nr ? text : "(no stack)");
@@ -369,7 +388,7 @@ static int count_groups(struct report *report, const struct report_style *style)
 	cleanup_free uint32_t *of_sample = NULL;
 	struct group_totals_style grouping = {
 		.keys = key_bits(report),
-		.other = report->waits,
+		.other = report->other,
 		.by_total = style->sort_by_total,
 		.separate_kernel = report->category_is_functions,
 	};
@@ -420,17 +439,17 @@ static void choose_rows(struct report *report, enum media medium, const struct r
 static void sum_up_rest(struct report *report)
 {
 	const struct group_totals *totals = &report->totals;
-	uint64_t count = 0, waits = 0;
+	uint64_t count = 0, other = 0;
 	size_t nr = 0, i;
 
 	for (i = report->nr; i < totals->nr; i++) {
 		count += totals->groups[i].self;
-		waits += totals->groups[i].self_other;
+		other += totals->groups[i].self_other;
 		nr += totals->groups[i].self != 0;
 	}
 	if (nr) {
 		report->rest[report->nr_rest].nr = nr;
-		report->rest[report->nr_rest].waits = waits;
+		report->rest[report->nr_rest].other = other;
 		report->rest[report->nr_rest++].count = count;
 	}
 	if (totals->no_frames_count)
@@ -555,6 +574,18 @@ static void add_waits(struct report *report)
 	(void)add_column(report, CONTENT_MEAN_WAIT, &mean);
 }
 
+static void add_ratio(struct report *report)
+{
+	const struct column column = {.name = "ratio",
+				      .heading = report->ratio.heading,
+				      .decimals = report->ratio.whole < 100 ? 2 : 0,
+				      .precise = 6,
+				      .significant = true};
+
+	if (report->has_ratio)
+		(void)add_column(report, CONTENT_RATIO, &column);
+}
+
 static void add_columns_for_people(struct report *report, enum media medium)
 {
 	const struct column amount = amount_column(report);
@@ -562,6 +593,7 @@ static void add_columns_for_people(struct report *report, enum media medium)
 	add_share(report, CONTENT_SHARE, NULL, "SELF");
 	(void)add_column(report, CONTENT_AMOUNT, &amount);
 	add_waits(report);
+	add_ratio(report);
 	if (key_bits(report) & GROUP_PLACE_KEYS)
 		add_share(report, CONTENT_TOTAL_SHARE, NULL, "TOTAL");
 	add_keys(report, medium);
@@ -579,6 +611,7 @@ static void add_columns_for_programs(struct report *report, enum media medium)
 	add_share(report, CONTENT_SHARE, "self_percent", NULL);
 	add_share(report, CONTENT_TOTAL_SHARE, "total_percent", NULL);
 	add_waits(report);
+	add_ratio(report);
 	if (profile_is_sum(report->profile) && medium == MEDIA_CSV)
 		add_number(report, CONTENT_UNIT, "unit");
 }
@@ -655,6 +688,20 @@ static void add_total(struct sheet *sheet, const struct profile *profile)
 			amount_counted(profile, total, counted));
 }
 
+/* "instructions per cycle: 1.23; fewer than 20 samples have none" */
+static void add_ratio_line(struct sheet *sheet, const struct profile *profile)
+{
+	struct ratio ratio;
+	char number[RATIO_NUMBER_BYTES];
+
+	if (!ratio_find(&ratio, profile))
+		return;
+	sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
+	sheet_add_words(sheet, "%s: %s", ratio.text, ratio_number(ratio.whole, number));
+	if (ratio.least > 0)
+		sheet_add_words(sheet, "; fewer than %d samples have none", RATIO_LEAST_SAMPLES);
+}
+
 static void add_text_head(struct sheet *sheet, const struct profile *profile)
 {
 	const char *budget = profile_comment_about(profile, "budget", "");
@@ -670,6 +717,7 @@ static void add_text_head(struct sheet *sheet, const struct profile *profile)
 		return;
 	}
 	add_total(sheet, profile);
+	add_ratio_line(sheet, profile);
 	if (budget) {
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 		sheet_add_words(sheet, "%s", budget);
@@ -726,6 +774,7 @@ static void add_json_head(struct sheet *sheet, const struct profile *profile)
 {
 	const struct profile_origin *origin = profile_origin(profile);
 	char time[TIME_BYTES];
+	struct ratio ratio;
 
 	add_text_figure(sheet, "counted", amount_name(profile));
 	add_figure(sheet, "is_sum", cell_bool(profile_is_sum(profile)));
@@ -738,6 +787,13 @@ static void add_json_head(struct sheet *sheet, const struct profile *profile)
 	add_figure(sheet, "duration",
 		   origin->duration_ns ? cell_real((double)origin->duration_ns / 1e9)
 				       : cell_text(NULL));
+	if (ratio_find(&ratio, profile)) {
+		add_text_figure(sheet, "ratio_of", ratio.text);
+		sheet_add_figure(
+			sheet, MEDIA_JSON,
+			&(struct column){.name = "ratio", .precise = 6, .significant = true},
+			cell_real(ratio.whole));
+	}
 	add_comments(sheet, profile);
 }
 
@@ -749,6 +805,7 @@ static void add_head(struct sheet *sheet, enum media medium, const struct profil
 		break;
 	case MEDIA_MARKDOWN:
 		add_total(sheet, profile);
+		add_ratio_line(sheet, profile);
 		add_markdown_origin(sheet, profile);
 		add_comments(sheet, profile);
 		break;
@@ -787,6 +844,8 @@ int report_sheet_fill(struct sheet *sheet, enum media medium, const struct profi
 	report->categories = style->categories;
 	report->total = profile_total(profile);
 	report->waits = waits_of(profile);
+	report->has_ratio = !report->waits && ratio_find(&report->ratio, profile);
+	report->other = report->has_ratio ? report->ratio.other : report->waits;
 	choose_keys(report, style);
 	if (count_groups(report, style) < 0)
 		return -ENOMEM;

@@ -175,6 +175,38 @@ TEST(drain_adds_events_to_their_values)
 	fixture_close(&fixture);
 }
 
+/* Of a ratio, records and counts have two amounts of the same sample. */
+TEST(drain_adds_numerators)
+{
+	struct drain_options options = {
+		.labels = LABEL_PID, .by_weight = true, .has_ratio = true, .nr_events = 1};
+	struct made_record made = made_record(20, PID_A, 1, 0x1000, 0, 0);
+	const struct wire_count more = {.count = 2, .weight = 30, .numerator = 7};
+	const struct wire_count_key key = {.id = 1};
+	struct fixture fixture;
+	struct value_type type;
+
+	fixture_open(&fixture, 0, NULL);
+	options.files = fixture.files;
+	options.processes = fixture.processes;
+	options.profile = fixture.profile;
+	CHECK_EQ(profile_make_value_type(fixture.profile, "instructions", "count", &type), 0);
+	CHECK_EQ(profile_add_value_type(fixture.profile, &type), 1);
+	drain_free(fixture.drain);
+	fixture.drain = drain_new(&options);
+	CHECK(fixture.drain != NULL);
+	give_app(&fixture);
+	made.record.weight = 100;
+	made.record.numerator = 40;
+	CHECK_EQ(give_record(&fixture, &made), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, made.record.epoch, &key, &more), 0);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 0, LATE), 0);
+	CHECK_EQ(profile_nr_samples(fixture.profile), 1);
+	CHECK_EQ(profile_value(fixture.profile, 0, 0), 130);
+	CHECK_EQ(profile_value(fixture.profile, 0, 1), 47);
+	fixture_close(&fixture);
+}
+
 /* All unknown addresses become one frame: there may be very many, and they carry no information. */
 TEST(drain_folds_unknown_addresses)
 {

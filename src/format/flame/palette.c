@@ -322,6 +322,14 @@ struct color palette_unchanged(void)
 	return (struct color){222, 222, 222};
 }
 
+struct color palette_ratio(double deviation)
+{
+	static const struct color middle = {250, 236, 178};
+
+	return deviation < 0 ? color_between(middle, palette_less(1), -deviation)
+			     : color_between(middle, palette_more(1), deviation);
+}
+
 struct color palette_category(size_t rank)
 {
 	static const struct color colors[] = {

@@ -45,6 +45,9 @@ struct color palette_more(double strength);
 struct color palette_less(double strength);
 struct color palette_unchanged(void);
 
+/* Colour of a ratio by its deviation from the whole: -1 blue, 0 white to yellow, 1 red. */
+struct color palette_ratio(double deviation);
+
 /*
  * Returns a category's colour by its rank; lower ranks are easier to distinguish. 0: no category.
  */

@@ -6,6 +6,7 @@
 #include "format/flame/flame.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -196,6 +197,7 @@ static void write_titles(const struct svg_graph *graph, FILE *out)
  */
 
 struct legend {
+	char ratios[3][RATIO_NUMBER_BYTES + 32]; /* texts of a ratio's entries */
 	struct legend_entry {
 		const char *text; /* owned by the graph, or static */
 		struct color color;
@@ -292,6 +294,26 @@ static void legend_place(struct legend *legend, const struct svg_graph *graph)
 	legend->nr_rows = legend->nr ? row + 1 : 0;
 }
 
+/* The scale of a ratio, its middle is the whole profile's. */
+static void add_ratios(struct legend *legend, const struct ratio *ratio)
+{
+	static const char *const words[] = {" or less", ", as all", " or more"};
+	char number[RATIO_NUMBER_BYTES];
+	int step;
+
+	legend_add(legend, ratio->text, palette_unchanged(), NULL);
+	for (step = -1; step <= 1; step++) {
+		char *text = legend->ratios[step + 1];
+
+		(void)snprintf(text, sizeof(legend->ratios[0]), "%s%s",
+			       ratio_number(ratio->whole * pow(RATIO_MOST, step), number),
+			       words[step + 1]);
+		legend_add(legend, text, palette_ratio(step), "");
+	}
+	if (ratio->least > 0)
+		legend_add(legend, "too few samples", palette_unchanged(), "");
+}
+
 static void legend_init(struct legend *legend, const struct svg_graph *graph)
 {
 	*legend = (struct legend){.nr = 0};
@@ -299,6 +321,8 @@ static void legend_init(struct legend *legend, const struct svg_graph *graph)
 		add_changes(legend, graph->style.negate);
 	else if (graph->category_of_word)
 		add_categories(legend, graph);
+	else if (graph->has_ratio)
+		add_ratios(legend, &graph->ratio);
 	else if (graph->style.palette == palette_of_kinds())
 		add_kinds(legend, graph);
 	legend_place(legend, graph);

@@ -40,6 +40,14 @@ static struct color change_color(const struct svg_graph *graph, const struct fla
 	return is_red ? palette_more(strength) : palette_less(strength);
 }
 
+static struct color ratio_color(const struct svg_graph *graph, const struct flame_node *node)
+{
+	const double part = ratio_of(&graph->ratio, node->count, node->other);
+
+	return isnan(part) ? palette_unchanged()
+			   : palette_ratio(ratio_deviation(&graph->ratio, part));
+}
+
 static struct variate variate_of(const struct svg_graph *graph, const struct flame_node *node,
 				 const char *function)
 {
@@ -68,6 +76,8 @@ static struct color box_color(struct svg_graph *graph, const struct flame_node *
 		return palette_category(graph->rank_of[svg_graph_category(graph, node)]);
 	if (!node->word)
 		return root;
+	if (graph->has_ratio)
+		return ratio_color(graph, node);
 	return graph->is_difference ? change_color(graph, node) : function_color(graph, node);
 }
 
@@ -112,6 +122,17 @@ static void write_change(const struct svg_graph *graph, const struct flame_node 
 	(void)fprintf(out, ", %s", words[difference.kind]);
 }
 
+/* "0.85 instructions per cycle" */
+static void write_ratio(const struct svg_graph *graph, const struct flame_node *node, FILE *out)
+{
+	const double part = ratio_of(&graph->ratio, node->count, node->other);
+	char number[RATIO_NUMBER_BYTES];
+
+	svg_text(out, ratio_number(part, number));
+	(void)fputs_unlocked(isnan(part) ? " for " : " ", out);
+	svg_text(out, graph->ratio.text);
+}
+
 /* Returns the module to show; NULL for labels and unknown modules. */
 static const char *module_of(const struct svg_graph *graph, const struct flame_node *node)
 {
@@ -139,6 +160,10 @@ static void write_tooltip(const struct svg_graph *graph, const struct flame_node
 	if (graph->is_difference) {
 		(void)putc_unlocked('\n', out);
 		write_change(graph, node, out);
+	}
+	if (graph->has_ratio) {
+		(void)putc_unlocked('\n', out);
+		write_ratio(graph, node, out);
 	}
 	if (module) {
 		(void)putc_unlocked('\n', out);

@@ -185,12 +185,15 @@ int svg_graph_init(struct svg_graph *graph, const struct profile *profile,
 
 	*graph = (struct svg_graph){
 		.profile = profile, .options = options, .is_difference = before > 0};
+	graph->has_ratio = !before && !options->categories &&
+			   !(options->flame && options->flame->palette) &&
+			   ratio_find(&graph->ratio, profile);
 	fill_style(graph);
 	if (before)
 		err = comparison_scale(&graph->scale, profile,
 				       options->comparison ? options->comparison : &by_default);
 	if (!err)
-		err = name_stacks(graph, before);
+		err = name_stacks(graph, graph->has_ratio ? graph->ratio.other : before);
 	if (!err)
 		err = lay_out(graph);
 	if (err)

@@ -9,6 +9,7 @@
 #include "format/flame/flame.h"
 #include "format/flame/palette.h"
 #include "format/format.h"
+#include "profile/ratio.h"
 #include "view/categories.h"
 #include "view/diff/difference.h"
 #include "view/flame_nodes.h"
@@ -35,6 +36,9 @@ struct svg_graph {
 	bool is_difference;
 	struct difference_scale scale; /* of a difference */
 	double most_change;	       /* maximum over all boxes except the root */
+
+	bool has_ratio; /* then boxes are coloured by it */
+	struct ratio ratio;
 
 	uint32_t *category_of_word;	   /* NULL without categories */
 	uint32_t *category_of_depth;	   /* used while walking the nodes */

@@ -25,6 +25,7 @@
 #include "format/flame/svg_text.h"
 #include "format/page/assets.h"
 #include "format/text/json.h"
+#include "profile/ratio.h"
 #include "view/categories.h"
 #include "view/diff/comparison.h"
 #include "view/diff/difference.h"
@@ -51,6 +52,8 @@ struct page {
 	double least_share; /* share of the total below which calls are omitted */
 	bool is_difference;
 	struct difference_scale scale; /* of a difference */
+	bool has_ratio;
+	struct ratio ratio;
 	FILE *out;
 };
 
@@ -154,8 +157,12 @@ static int find_other(struct page *page)
 	size_t before = comparison_value(page->profile);
 
 	page->other = before ? before : profile_nr_values(page->profile) > 1;
-	if (!before)
+	if (!before) {
+		page->has_ratio = ratio_find(&page->ratio, page->profile);
+		if (page->has_ratio)
+			page->other = page->ratio.other;
 		return 0;
+	}
 	page->is_difference = true;
 	return comparison_scale(&page->scale, page->profile, style ? style : &by_default);
 }
@@ -261,6 +268,24 @@ static void write_scale(const struct page *page, FILE *out)
 		      scale->dispersion);
 }
 
+static void write_ratio(const struct page *page, FILE *out)
+{
+	const struct ratio *ratio = &page->ratio;
+
+	if (!page->has_ratio)
+		return;
+	(void)fprintf(out,
+		      "\"ratio\":{\"above\":%zu,\"below\":%zu,\"factor\":%.17g,\"whole\":%.17g,"
+		      "\"least\":%.17g,\"most\":%d,",
+		      ratio->is_main_above ? 0 : ratio->other,
+		      ratio->is_main_above ? ratio->other : 0, ratio->factor, ratio->whole,
+		      ratio->least, RATIO_MOST);
+	write_text(out, "heading", ratio->heading);
+	(void)putc(',', out);
+	write_text(out, "text", ratio->text);
+	(void)fputs("},", out);
+}
+
 static void write_json(const struct page *page, FILE *out)
 {
 	(void)putc('{', out);
@@ -271,6 +296,7 @@ static void write_json(const struct page *page, FILE *out)
 	write_comments(page, out);
 	write_categories(page, out);
 	write_scale(page, out);
+	write_ratio(page, out);
 	(void)fprintf(out, "\"icicle\":%s,\"nr_labels\":%zu,\"least_share\":%.3g,\"columns\":",
 		      page->options->flame && page->options->flame->inverted ? "true" : "false",
 		      page->nr_labels, page->least_share);

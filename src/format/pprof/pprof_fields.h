@@ -80,7 +80,9 @@ enum {
 #define PPROF_KERNEL_FILE   "[kernel.kallsyms]"
 #define PPROF_RUN_TIME_FILE "[JIT]"
 #define PPROF_EVENT_COMMENT "event    " /* prefix of a clock's name, whose value is called "cpu" */
-#define PPROF_DELETED	    " (deleted)"
+#define PPROF_RATIO_COMMENT \
+	"ratio    " /* prefix of the names of two values: "instructions/cycles" */
+#define PPROF_DELETED " (deleted)"
 
 /* Files with more values per sample are rejected. */
 #define PPROF_MAX_SAMPLE_TYPES 64

@@ -510,6 +510,22 @@ static bool take_clock(struct reader *reader, const char *comment)
 	return false;
 }
 
+/* Likewise for the one that names the values of a ratio. */
+static bool take_ratio(struct reader *reader, const char *comment)
+{
+	struct profile_origin origin = *profile_origin(reader->profile);
+	int64_t ratio;
+
+	if (!text_starts_with(comment, PPROF_RATIO_COMMENT))
+		return false;
+	ratio = profile_add_string(reader->profile, comment + strlen(PPROF_RATIO_COMMENT));
+	if (ratio < 0)
+		return false;
+	origin.ratio = (uint32_t)ratio;
+	profile_set_origin(reader->profile, &origin);
+	return true;
+}
+
 static int read_origin(struct reader *reader)
 {
 	struct pprof_tables *tables = &reader->tables;
@@ -534,7 +550,8 @@ static int read_origin(struct reader *reader)
 		if (comment < 0)
 			return -ENOMEM;
 		text = profile_string(reader->profile, (uint32_t)comment);
-		if (!take_clock(reader, text) && profile_add_comment(reader->profile, text) < 0)
+		if (!take_clock(reader, text) && !take_ratio(reader, text) &&
+		    profile_add_comment(reader->profile, text) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -192,7 +192,7 @@ static void write_origin(struct writer *writer)
 	const struct profile_origin *origin = profile_origin(writer->profile);
 	const struct pprof_values *values = &writer->values;
 	size_t nr_comments = profile_nr_comments(writer->profile), nr = 0, i;
-	char clock[64];
+	char clock[64], ratio[PROFILE_RATIO_BYTES + sizeof(PPROF_RATIO_COMMENT)];
 	uint64_t *comments;
 
 	for (i = 0; i < values->nr; i++)
@@ -206,13 +206,18 @@ static void write_origin(struct writer *writer)
 	protobuf_number(&writer->file, PROFILE_DURATION_NANOS, saturated(origin->duration_ns));
 	protobuf_number(&writer->file, PROFILE_DEFAULT_SAMPLE_TYPE,
 			string_of(writer, values->preferred));
-	comments = numbers_of(writer, nr_comments + 1);
+	comments = numbers_of(writer, nr_comments + 2);
 	if (!comments)
 		return;
 	if (profile_has_clock_event(writer->profile)) {
 		(void)snprintf(clock, sizeof(clock), PPROF_EVENT_COMMENT "%s",
 			       profile_string(writer->profile, origin->event));
 		comments[nr++] = string_of(writer, clock);
+	}
+	if (origin->ratio) {
+		(void)snprintf(ratio, sizeof(ratio), PPROF_RATIO_COMMENT "%s",
+			       profile_string(writer->profile, origin->ratio));
+		comments[nr++] = string_of(writer, ratio);
 	}
 	for (i = 0; i < nr_comments; i++)
 		comments[nr++] = string_of(writer, profile_comment(writer->profile, i));

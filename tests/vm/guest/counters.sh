@@ -60,12 +60,22 @@ counted() {
 		"$(stat_of unseen_estimate)" $shares
 }
 
+# ratio NAME EVENTS LOW HIGH: each function of truth has this ratio, with threads that take turns on a CPU.
+ratio() {
+	profile -a --ratio "$2" -F 999 -o ratio.json -- truth 3 2 1
+	sed -n 's/.*"function": "\(leaf_[xy]\)".*"ratio": \([0-9.]*\).*/\1 \2/p' ratio.json >ratios
+	figure "$TEST: $2: $(tr '\n' ' ' <ratios), $(stat_of unmeasured) of $(stat_of shown) not measured"
+	check "$1" awk "{ bad += \$2 < $3 || \$2 > $4 } END { exit bad || NR != 2 }" ratios
+}
+
 profile -a -d 1
 check "cycles are the default" grep -q '^stook: cycles at 99 Hz' err
 
 counted "a sample every million cycles" cycles -c 1000000
 counted "999 samples a second" cycles -F 999
+ratio "a ratio of two counters of the same" r11/cycles 0.99 1.01
 [ -n "${EXACT_CLOCK:-}" ] || return 0
+ratio "instructions per cycle" instructions/cycles 0.123 0.127
 counted "999 samples a second of instructions" instructions -F 999
 
 # Eight events take turns on five counters.

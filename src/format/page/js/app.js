@@ -135,6 +135,7 @@ class App {
 		const tree = this.tree();
 		const isWhole = !view.range && !view.threads && view.value === 0 && !view.before;
 		chooseWeights(tree, model, view);
+		chooseRatio(tree, model.about.ratio, view);
 		this.mostChange = tree.otherTotal ? this.difference.mostChange(tree) : 0;
 		this.sums = sumFunctions(tree, model.words.function, model.functions.name.length);
 		/* These sums include calls omitted from the tree. */

@@ -62,6 +62,7 @@ const NR_HUES = 18;
 const CATEGORY_HUES = [24, 207, 120, 48, 283, 347, 177, 35, 76, 237, 316, 150]; /* palette_category() */
 const MORE_HUE = 4;
 const LESS_HUE = 212;
+const RATIO_HUE = 46; /* of the whole's ratio */
 
 function rgbOfHsl(hue, saturation, lightness) {
 	const a = saturation * Math.min(lightness, 1 - lightness);
@@ -119,6 +120,7 @@ class Palette {
 		this.modes = ["kind", "module"];
 		if (model.about.categories) this.modes.unshift("category");
 		if (model.about.difference) this.modes.unshift("difference");
+		if (model.about.ratio) this.modes.unshift("ratio");
 		this.categories = model.about.categories ? heaviestCategories(model) : [];
 		this.use(this.modes[0], "light");
 	}
@@ -153,7 +155,7 @@ class Palette {
 		const plain = (kind === KIND.user && STATE_COLORS[text]) || KIND_COLORS[kind];
 		if (!word) return cssOfRgb(this.theme.grey);
 		if (kind === KIND.rest || kind === KIND.missed) return cssOfRgb(this.theme.grey);
-		if (number < 0 || this.mode === "kind" || this.mode === "difference")
+		if (number < 0 || ["kind", "difference", "ratio"].includes(this.mode))
 			return this.shade(plain.hue, plain.saturation, hash);
 		return this.shade(this.hueOfModule(functions.module[number]), 0.8, hash);
 	}
@@ -174,6 +176,28 @@ class Palette {
 		return cssOfRgb(rgbOfHsl(hue, between(0), between(1)));
 	}
 
+	/* deviation: from -1, much less than the whole, to 1; see Frames.deviation(). NaN: not known. */
+	ofDeviation(deviation) {
+		if (Number.isNaN(deviation)) return cssOfRgb(this.theme.grey);
+		const { pale, strong } = this.theme.change;
+		const strength = Math.abs(deviation);
+		if (strength < 0.02) return cssOfRgb(rgbOfHsl(RATIO_HUE, pale[0], pale[1]));
+		const between = (i) => pale[i] + (strong[i] - pale[i]) * strength;
+		return cssOfRgb(rgbOfHsl(deviation > 0 ? MORE_HUE : LESS_HUE, between(0), between(1)));
+	}
+
+	ratioLegend() {
+		const { ratio } = this.model.about;
+		const steps = [
+			["\u2264 ", -1], ["", -0.5], ["", 0], ["", 0.5], ["\u2265 ", 1],
+		].map(([mark, step]) => {
+			const number = formatRatio(ratio.whole * ratio.most ** step);
+			return [`${mark}${number}${step ? "" : ", as all"}`, this.ofDeviation(step)];
+		});
+		if (ratio.least) steps.push(["too few samples", this.ofDeviation(NaN)]);
+		return [[ratio.text, null], ...steps];
+	}
+
 	changeLegend(width) {
 		const more = this.ofChange(CHANGE.more, 1);
 		const less = this.ofChange(CHANGE.less, 1);
@@ -188,6 +212,7 @@ class Palette {
 	/* Returns the legend for the colours used: [text, colour] each; a remark has no colour. */
 	legend(width) {
 		if (this.mode === "difference") return this.changeLegend(width);
+		if (this.mode === "ratio") return this.ratioLegend();
 		if (this.mode === "category")
 			return this.categories.map((i) => [this.model.about.categories[i], this.ofCategory(i, 2)]);
 		if (this.mode === "module") return [];
@@ -212,6 +237,7 @@ class Palette {
 		}
 		for (const kind of Object.values(CHANGE))
 			for (let i = 0; i <= 10; i++) pairs.push([text, rgb(this.ofChange(kind, i / 10))]);
+		for (let i = -10; i <= 10; i++) pairs.push([text, rgb(this.ofDeviation(i / 10))]);
 		return pairs;
 	}
 }

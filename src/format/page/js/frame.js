@@ -45,6 +45,22 @@ class Frames {
 		return this.app.difference.of(tree.otherTotal[node], tree.total[node]);
 	}
 
+	/* Returns the node's ratio; NaN: too few samples. As profile/ratio.c. */
+	ratio(tree, node) {
+		const { factor, least } = this.model.about.ratio;
+		const below = tree.ratio.below[node];
+		return below > 0 && below >= least ? (factor * tree.ratio.above[node]) / below : NaN;
+	}
+
+	/* Compares it with the ratio of the whole profile: from -1, much less, to 1. */
+	deviation(tree, node) {
+		const { whole, most } = this.model.about.ratio;
+		const ratio = this.ratio(tree, node);
+		if (Number.isNaN(ratio)) return NaN;
+		if (!(whole > 0 && ratio > 0)) return ratio < whole ? -1 : 0;
+		return Math.max(-1, Math.min(1, Math.log(ratio / whole) / Math.log(most)));
+	}
+
 	colors(tree, node) {
 		const { palette } = this.app;
 		const { theme } = palette;
@@ -61,6 +77,7 @@ class Frames {
 		const { palette } = this.app;
 		if (palette.mode === "category" && this.functionOf(word) >= 0)
 			return palette.ofCategory(this.app.categoryOf(tree, node), word);
+		if (palette.mode === "ratio" && tree.ratio) return palette.ofDeviation(this.deviation(tree, node));
 		if (palette.mode !== "difference" || !tree.otherTotal) return palette.ofWord(word);
 		const { kind, change } = this.change(tree, node);
 		/* The square root keeps small changes visible beside a few large ones. */
@@ -104,6 +121,7 @@ class Frames {
 		if (tree.total[0] !== all)
 			facts.push(["Share of function", formatPercent(tree.total[node], tree.total[0])]);
 		if (tree.otherTotal) facts.push(...this.changeFacts(tree, node));
+		if (tree.ratio) facts.push([this.model.about.ratio.text, formatRatio(this.ratio(tree, node))]);
 		return facts;
 	}
 

@@ -3,7 +3,7 @@
 
 const COLOR_NAMES = {
 	kind: "Colour: kind", module: "Colour: module", category: "Colour: category",
-	difference: "Colour: change",
+	difference: "Colour: change", ratio: "Colour: ratio",
 };
 
 function listenToTools(app) {

@@ -31,6 +31,7 @@ class Tree {
 		this.total = new Float64Array(nr);
 		this.otherSelf = null;
 		this.otherTotal = null;
+		this.ratio = null; /* see chooseRatio() */
 	}
 
 	static sum(parent, self, total) {
@@ -110,6 +111,24 @@ function chooseWeights(tree, model, view) {
 	}
 	tree.sumUp();
 	tree.useWidths(view.afterScale, view.beforeScale);
+}
+
+/*
+ * Sums up the two values of a ratio for each node, and of the selected threads for the root; not in a range of time,
+ * since slices have the first value only.
+ */
+function chooseRatio(tree, ratio, view) {
+	tree.ratio = null;
+	if (!ratio || view.range || !tree.selves.has(ratio.above) || !tree.selves.has(ratio.below)) return;
+	const [above, below] = [ratio.above, ratio.below].map((value) => {
+		const self = Float64Array.from(tree.selves.get(value));
+		for (const node of view.threads ? tree.children(0) : [])
+			if (!view.threads.has(tree.word[node])) self.fill(0, node, tree.end[node]);
+		const total = new Float64Array(tree.nr);
+		Tree.sum(tree.parent, self, total);
+		return total;
+	});
+	tree.ratio = { above, below };
 }
 
 /* Returns the ratio numbers[i] / of[i] if it is the same for all i; else 0. */

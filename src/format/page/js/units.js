@@ -56,6 +56,13 @@ function formatPercent(part, of) {
 	return percent && percent < 0.005 ? "<0.01 %" : `${percent.toFixed(digits)} %`;
 }
 
+/* Three digits, as profile/ratio.c. */
+function formatRatio(ratio) {
+	if (Number.isNaN(ratio)) return "too few samples";
+	if (ratio >= 1000) return wholeNumber.format(ratio);
+	return ratio.toFixed(ratio < 10 ? 2 : ratio < 100 ? 1 : 0);
+}
+
 function formatSeconds(ns) {
 	const seconds = ns / 1e9;
 	if (seconds && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
