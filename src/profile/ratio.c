@@ -131,6 +131,10 @@ const char *ratio_number(double ratio, char text[RATIO_NUMBER_BYTES])
 		return "too few samples";
 	if (ratio >= 1000 && ratio < 1e18)
 		return number_commas(text, (uint64_t)(ratio + 0.5));
-	(void)snprintf(text, RATIO_NUMBER_BYTES, "%.*f", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
+	(void)snprintf(text, RATIO_NUMBER_BYTES, "%.*f",
+		       ratio < 10    ? 2
+		       : ratio < 100 ? 1
+				     : 0,
+		       ratio);
 	return text;
 }

@@ -18,11 +18,11 @@
 #define RATIO_NUMBER_BYTES 32
 
 struct ratio {
-	size_t other; /* number of the value that is not the main one */
+	size_t other;	    /* number of the value that is not the main one */
 	bool is_main_above; /* the main value is the numerator */
-	double factor;	/* ratios are shown multiplied by it: 1,000 for "per 1,000 instructions" */
-	double whole;	/* of the whole profile, multiplied */
-	double least;	/* of the denominator: the amount of RATIO_LEAST_SAMPLES samples */
+	double factor; /* ratios are shown multiplied by it: 1,000 for "per 1,000 instructions" */
+	double whole;  /* of the whole profile, multiplied */
+	double least;  /* of the denominator: the amount of RATIO_LEAST_SAMPLES samples */
 	char text[RATIO_TEXT_BYTES]; /* "instructions per cycle" */
 	const char *heading;	     /* of a column: "IPC" */
 };

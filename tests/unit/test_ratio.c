@@ -53,8 +53,8 @@ TEST(ratio_units)
 		   "instructions per cycle", 1.25);
 	check_text("instructions", "count", "cache-misses", "cache-misses/instructions", 2500000,
 		   "cache-misses per 1,000 instructions", 2.5);
-	check_text("branches:u", "count", "branch-misses:u", "branch-misses:u/branches:u", 200000000,
-		   "branch-misses:u per branches:u", 0.2);
+	check_text("branches:u", "count", "branch-misses:u", "branch-misses:u/branches:u",
+		   200000000, "branch-misses:u per branches:u", 0.2);
 	check_text("cpu-clock", "nanoseconds", "page-faults", "page-faults/cpu-clock", 5000,
 		   "page-faults per second of cpu-clock", 5000);
 	check_text("cpu/event=0x3c/", "count", "cpu/event=0xc0/", "cpu/event=0xc0//cpu/event=0x3c/",
@@ -64,8 +64,8 @@ TEST(ratio_units)
 /* If the numerator is shown, widths are of it, and the ratio stays the same. */
 TEST(ratio_of_either_value)
 {
-	struct profile *profile = of_events("cycles", "count", "instructions",
-					    "instructions/cycles", 10);
+	struct profile *profile =
+		of_events("cycles", "count", "instructions", "instructions/cycles", 10);
 	struct ratio ratio;
 
 	give(profile, "a;f 1000", 500);
@@ -130,19 +130,21 @@ static void check_has(const struct profile *profile, const char *name, const cha
 
 TEST(ratio_in_outputs)
 {
-	struct profile *profile = of_events("cycles", "count", "instructions",
-					    "instructions/cycles", 1000);
+	struct profile *profile =
+		of_events("cycles", "count", "instructions", "instructions/cycles", 1000);
 
 	give(profile, "a;main;hot 60000", 120000);
 	give(profile, "a;main;stalled 30000", 6000);
 	give(profile, "a;main;rare 10000", 34000);
-	check_has(profile, "report", "instructions per cycle: 1.60; fewer than 20 samples have none");
+	check_has(profile, "report",
+		  "instructions per cycle: 1.60; fewer than 20 samples have none");
 	check_has(profile, "report", "SUM   IPC   TOTAL  FUNCTION");
 	check_has(profile, "report", " 60.0%   60,000  2.00   60.0%  hot");
 	check_has(profile, "report", " 30.0%   30,000  0.20   30.0%  stalled");
 	check_has(profile, "report", " 10.0%   10,000         10.0%  rare");
 	check_has(profile, "json", "\"ratio_of\": \"instructions per cycle\"");
-	check_has(profile, "svg", "stalled (30,000 count, 30.00%)\n0.20 instructions per cycle\napp");
+	check_has(profile, "svg",
+		  "stalled (30,000 count, 30.00%)\n0.20 instructions per cycle\napp");
 	check_has(profile, "svg", "too few samples for instructions per cycle");
 	check_has(profile, "svg", ">1.60, as all<");
 	check_has(profile, "html", "\"ratio\":{\"above\":1,\"below\":0,\"factor\":1,");
