@@ -430,6 +430,16 @@ static void check_counters(struct doctor *doctor)
 	      counted);
 }
 
+/* Nothing is lost without them: no command uses them yet. */
+static void check_branches(struct doctor *doctor)
+{
+	struct error error = {0};
+	int err = sampling_try_branches(doctor->online.nr ? doctor->online.numbers[0] : 0, &error);
+
+	find(doctor, "branch records", STATE_OK, NULL, "%s%s", err ? "none: " : "can be read",
+	     err ? error.text : "");
+}
+
 static void check_models(struct doctor *doctor)
 {
 	const char *model = models_describe(NULL);
@@ -472,6 +482,7 @@ static void check_events(struct doctor *doctor)
 {
 	doctor->group = "events";
 	check_counters(doctor);
+	check_branches(doctor);
 	check_models(doctor);
 	check_buffers(doctor);
 }

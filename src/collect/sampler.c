@@ -947,6 +947,35 @@ int sampling_try(const struct event *event, uint32_t cpu, struct error *error)
 	return err ? explain_open(event, &rate, cpu, err, error) : 0;
 }
 
+int sampling_try_branches(uint32_t cpu, struct error *error)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = 1000000,
+		.sample_type = PERF_SAMPLE_BRANCH_STACK,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_ANY,
+		.disabled = 1,
+	};
+	cleanup_fd int fd = -1;
+
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_read_branch_records, NULL) !=
+	    1)
+		return error_set(error, -EOPNOTSUPP,
+				 "this kernel's BPF programs cannot read them, or it was not "
+				 "permitted to find out");
+	fd = perf_open(&attr, cpu);
+	if (fd >= 0)
+		return 0;
+	if (perf_is_missing(-errno))
+		return error_set(
+			error, -errno,
+			"the CPU or its driver has none, or a virtual machine hides them (%s)",
+			strerrorname_np(errno));
+	return error_set_errno(error, "not permitted, or in use");
+}
+
 /* Opens the numerator of a ratio in the group of the sampled event, and lets the program read both. */
 static int open_numerator(const struct sampling_options *options, uint32_t cpu, int sampled_fd,
 			  struct error *error)

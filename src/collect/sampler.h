@@ -190,6 +190,12 @@ void sampling_close(struct sampling *sampling);
  */
 int sampling_try(const struct event *event, uint32_t cpu, struct error *error);
 
+/*
+ * Opens `cycles` on a CPU for a moment with records of the last branches. 0, or a negative errno: why programs get none
+ * (bpf_read_branch_records()).
+ */
+int sampling_try_branches(uint32_t cpu, struct error *error);
+
 int sampling_start(struct sampling *sampling, struct error *error);
 void sampling_stop(struct sampling *sampling);
 
