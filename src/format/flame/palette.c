@@ -123,7 +123,7 @@ static const struct palette_rule chain_rules[] = {
 	{ANY_KIND, NULL, NULL, "_[w]", HUE_AQUA},
 };
 
-/* First the states of threads, of --wall and --off-cpu. */
+/* First PALETTE_NR_STATES: of --wall and --off-cpu, and the kinds of locks: futexes, spinning, asleep. */
 static const struct palette_rule kind_rules[] = {
 	{WORD_USER, "[running]", NULL, NULL, HUE_ROSE},
 	{WORD_USER, "[runnable]", NULL, NULL, HUE_YELLOW},
@@ -131,6 +131,15 @@ static const struct palette_rule kind_rules[] = {
 	{WORD_USER, "[blocked]", NULL, NULL, HUE_PLUM},
 	{WORD_USER, "[idle]", NULL, NULL, HUE_STONE},
 	{WORD_USER, "[stopped]", NULL, NULL, HUE_STONE},
+	{WORD_USER, "[futex]", NULL, NULL, HUE_IRIS},
+	{WORD_USER, "[spinlock]", NULL, NULL, HUE_ROSE},
+	{WORD_USER, "[rwlock:", NULL, NULL, HUE_ROSE},
+	{WORD_USER, "[mutex]", NULL, NULL, HUE_PLUM},
+	{WORD_USER, "[rwsem:", NULL, NULL, HUE_PLUM},
+	{WORD_USER, "[rt-mutex]", NULL, NULL, HUE_PLUM},
+	{WORD_USER, "[rwlock-rt:", NULL, NULL, HUE_PLUM},
+	{WORD_USER, "[pcpu-sem:", NULL, NULL, HUE_PLUM},
+	{WORD_USER, "[semaphore]", NULL, NULL, HUE_PLUM},
 	{WORD_KERNEL, NULL, NULL, NULL, HUE_SKY},
 	{WORD_INLINED, NULL, NULL, NULL, HUE_STRAW},
 	{WORD_RUN_TIME, NULL, NULL, NULL, HUE_LEAF},
@@ -241,6 +250,21 @@ struct color palette_color(const struct palette *palette, const char *name, enum
 struct color palette_kind_color(enum word_kind kind)
 {
 	return palette_color(palette_of_kinds(), "", kind, (struct variate){{128, 128, 128}});
+}
+
+size_t palette_state(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < PALETTE_NR_STATES; i++)
+		if (text_starts_with(name, kind_rules[i].begin))
+			break;
+	return i;
+}
+
+struct color palette_state_color(size_t state)
+{
+	return hue_color(kind_rules[state].hue, (struct variate){{128, 128, 128}});
 }
 
 const char *palette_kind_name(enum word_kind kind)

@@ -40,6 +40,14 @@ struct color palette_color(const struct palette *palette, const char *name, enum
 struct color palette_kind_color(enum word_kind kind);
 const char *palette_kind_name(enum word_kind kind);
 
+/*
+ * Returns the number of the state of threads, or kind of locks, that a frame stands for, by its name: "[blocked]".
+ * PALETTE_NR_STATES: none.
+ */
+#define PALETTE_NR_STATES 15
+size_t palette_state(const char *name);
+struct color palette_state_color(size_t state); /* in the default palette */
+
 /* Colours of differences; strength goes from 0, pale, to 1, strong. */
 struct color palette_more(double strength);
 struct color palette_less(double strength);

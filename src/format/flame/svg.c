@@ -244,21 +244,31 @@ static void add_categories(struct legend *legend, const struct svg_graph *graph)
 	}
 }
 
-/* A single kind needs no legend. */
+/* A single kind needs no legend; states of threads and kinds of locks do, called as their frames. */
 static void add_kinds(struct legend *legend, const struct svg_graph *graph)
 {
+	const char *states[PALETTE_NR_STATES + 1] = {NULL};
 	bool seen[NR_WORD_KINDS] = {false};
 	size_t nr_seen = 0;
 	size_t i, kind;
 
-	for (i = 1; i < graph->nodes.nr; i++)
-		seen[named_stacks_info(&graph->stacks, graph->nodes.nodes[i].word)->kind] = true;
+	for (i = 1; i < graph->nodes.nr; i++) {
+		const uint32_t word = graph->nodes.nodes[i].word;
+		const char *name = named_stacks_word(&graph->stacks, word);
+
+		seen[named_stacks_info(&graph->stacks, word)->kind] = true;
+		if (named_stacks_info(&graph->stacks, word)->kind == WORD_USER)
+			states[palette_state(name)] = name;
+	}
 	for (kind = 0; kind < NR_WORD_KINDS; kind++)
 		nr_seen += seen[kind];
 	for (kind = 0; kind < NR_WORD_KINDS && nr_seen > 1; kind++)
 		if (seen[kind])
 			legend_add(legend, palette_kind_name((enum word_kind)kind),
 				   palette_kind_color((enum word_kind)kind), "");
+	for (i = 0; i < PALETTE_NR_STATES; i++)
+		if (states[i])
+			legend_add(legend, states[i], palette_state_color(i), "");
 }
 
 /*

@@ -47,7 +47,10 @@ const KIND_COLORS = {
 	[KIND.rest]: { name: "left out", hue: 0, saturation: 0 },
 };
 
-/* The states of threads, of --wall and --off-cpu. */
+const SPINNING = { hue: 4, saturation: 1 };
+const ASLEEP = { hue: 290, saturation: 0.8 };
+
+/* The states of threads, of --wall and --off-cpu, and the kinds of locks. */
 const STATE_COLORS = {
 	"[running]": { hue: 4, saturation: 1 },
 	"[runnable]": { hue: 60, saturation: 0.7 },
@@ -55,6 +58,19 @@ const STATE_COLORS = {
 	"[blocked]": { hue: 290, saturation: 0.8 },
 	"[idle]": KIND_COLORS[KIND.label],
 	"[stopped]": KIND_COLORS[KIND.label],
+	"[futex]": { hue: 240, saturation: 0.8 },
+	"[spinlock]": SPINNING,
+	"[rwlock:R]": SPINNING,
+	"[rwlock:W]": SPINNING,
+	"[mutex]": ASLEEP,
+	"[rwsem:R]": ASLEEP,
+	"[rwsem:W]": ASLEEP,
+	"[rt-mutex]": ASLEEP,
+	"[rwlock-rt:R]": ASLEEP,
+	"[rwlock-rt:W]": ASLEEP,
+	"[pcpu-sem:R]": ASLEEP,
+	"[pcpu-sem:W]": ASLEEP,
+	"[semaphore]": ASLEEP,
 };
 
 const NR_SHADES = 5;
@@ -216,13 +232,20 @@ class Palette {
 		if (this.mode === "category")
 			return this.categories.map((i) => [this.model.about.categories[i], this.ofCategory(i, 2)]);
 		if (this.mode === "module") return [];
-		const there = new Set(this.model.words.kind.subarray(1));
-		return Object.entries(KIND_COLORS)
+		const { words, texts } = this.model;
+		const there = new Set(words.kind.subarray(1));
+		const kinds = Object.entries(KIND_COLORS)
 			.filter(([kind]) => there.has(+kind) && +kind !== KIND.rest)
 			.map(([kind, { name, hue, saturation }]) => [
 				name,
 				+kind === KIND.missed ? cssOfRgb(this.theme.grey) : this.shade(hue, saturation, 2),
 			]);
+		const names = new Set();
+		for (let word = 1; word < words.kind.length; word++)
+			if (words.kind[word] === KIND.user) names.add(texts[words.text[word]]);
+		return kinds.concat(Object.entries(STATE_COLORS)
+			.filter(([name]) => names.has(name))
+			.map(([name, { hue, saturation }]) => [name, this.shade(hue, saturation, 2)]));
 	}
 
 	/* Returns all pairs of text and background that frames can have, for the contrast test. */
