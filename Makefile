@@ -76,13 +76,14 @@ BPF_CFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -mcpu=v2 -O2 -g -Wall -Wno-unu
 
 # Files with instructions from Linux 5.12, which the loader removes on older kernels.
 BPF_CFLAGS_claim := -mcpu=v3
+BPF_CFLAGS_lock := -mcpu=v3
 BPF_CFLAGS_tally_extremes := -mcpu=v3
 
 # --- program -------------------------------------------------------------------------------------
 
 # A skeleton is made of linked BPF objects; its header has its name.
 SKELETONS    := sampler counter tallier switches kernel_ask
-sampler_BPF  := sample ratio offcpu stack probe fetch record claim unwind walk follow hotplug
+sampler_BPF  := sample ratio offcpu lock stack probe fetch record claim unwind walk follow hotplug
 counter_BPF  := count probe follow
 tallier_BPF  := tally fetch tally_operands tally_extremes tally_rows tally_calls probe claim follow
 switches_BPF := sched follow

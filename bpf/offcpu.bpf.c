@@ -22,25 +22,20 @@
  * of the map has one writer at a time, and no locks; user space detects entries that are being
  * written by their check.
  */
-#include "unwind.bpf.h"
+#include "wait.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
 #include "follow.bpf.h"
+#include "unwind.bpf.h"
 
-/*
- * When each epoch began, by slot. Written by user space before the epoch's number. The size is a
- * power of two, so that a mask shows the verifier that the index is in range.
- */
-#define BEGAN_SLOTS 4
 volatile __u64 began_ns[BEGAN_SLOTS];
-_Static_assert(WIRE_EPOCH_SLOTS <= BEGAN_SLOTS, "a slot for each");
-
 volatile __u64 run_began_ns;
 
 const volatile __u64 min_wait_ns, max_wait_ns = ~0ULL;
 const volatile __u32 wanted_states = ~0U; /* bits: enum wire_state */
 const volatile bool only_io_waits;
+const volatile bool finds_futexes; /* a thread that sleeps in futex() is in the state WIRE_FUTEX */
 const volatile __u32 has_prev_state; /* sched_switch has it as an argument (Linux 5.18) */
 const volatile __u32 spare_slot;     /* scratch space of the iterator */
 const volatile bool has_budget;
@@ -82,29 +77,6 @@ struct {
 
 #define PF_KTHREAD 0x00200000
 
-/* The switch, as far as every step needs it. */
-struct moment {
-	struct wire_counters *counters;
-	__u64 time_ns, epoch_began_ns;
-	__u32 epoch;
-};
-
-static __always_inline bool begin(struct moment *moment)
-{
-	__u32 slot;
-
-	moment->counters = record_enter(&moment->time_ns, &moment->epoch);
-	if (!moment->counters)
-		return false;
-	/* Nothing in an epoch is older than the epoch, so waits are cut at its beginning exactly. */
-	slot = moment->epoch % WIRE_EPOCH_SLOTS;
-	asm volatile("" : "+r"(slot)); /* or the compiler drops the mask */
-	moment->epoch_began_ns = began_ns[slot & (BEGAN_SLOTS - 1)];
-	if (moment->time_ns < moment->epoch_began_ns)
-		moment->time_ns = moment->epoch_began_ns;
-	return true;
-}
-
 static __always_inline enum wire_state classify(__u32 state)
 {
 	if (!state)
@@ -114,6 +86,13 @@ static __always_inline enum wire_state classify(__u32 state)
 	if (state & TASK_PARKED || (state & TASK_UNINTERRUPTIBLE && state & TASK_NOLOAD))
 		return WIRE_IDLE;
 	return state & TASK_UNINTERRUPTIBLE ? WIRE_BLOCKED : WIRE_SLEEPING;
+}
+
+static __always_inline enum wire_state refine(struct task_struct *task, enum wire_state state)
+{
+	if (!finds_futexes || state != WIRE_SLEEPING || task->flags & PF_KTHREAD)
+		return state;
+	return is_in_futex(task) ? WIRE_FUTEX : state;
 }
 
 /* A wait for I/O is what the kernel counts as such, in /proc/stat and as the delay of a task. */
@@ -225,70 +204,6 @@ static __always_inline void note_cost(__u64 began_ns, bool has_walked)
 		cost->next_timed = TIME_ONE_IN - 1;
 		cost->timed++;
 		cost->timed_ns += bpf_ktime_get_ns() - began_ns;
-	}
-}
-
-/* --- the end of a wait ------------------------------------------------------------------------ */
-
-/*
- * Adds a wait that ends now. Every nanosecond is added to one of the counters. This and what calls it are not inline,
- * because the walk of the thread that leaves needs most of the 512 bytes of stack.
- */
-static __noinline void finish(const struct moment *now, __u64 task,
-			      const struct wire_waiting *waiting)
-{
-	struct wire_counters *counters = now->counters;
-	__u64 elapsed = now->time_ns - waiting->since_ns;
-	struct wire_wait wait = {
-		.task = task,
-		.since_ns = waiting->since_ns,
-		.id = waiting->id,
-		.waited_ns = elapsed,
-		.epoch = now->epoch,
-		.one_of = waiting->one_of,
-	};
-	__u32 others = waiting->one_of - 1;
-	struct wire_count_key key = {.id = waiting->id};
-	struct wire_count *count = NULL;
-
-	if (waiting->woken_ns)
-		wait.waker = key.waker = waiting->waker;
-	if (now->time_ns < waiting->since_ns)
-		wait.waited_ns = elapsed = 0;
-	if (waiting->woken_ns && waiting->woken_ns < now->time_ns) {
-		wait.waited_ns = waiting->woken_ns > waiting->since_ns
-					 ? waiting->woken_ns - waiting->since_ns
-					 : 0;
-		wait.queued_ns = elapsed - wait.waited_ns;
-	}
-	ATOMIC_ADD(counters->waits, 1);
-	ATOMIC_ADD(counters->waited_ns, elapsed);
-	if (elapsed < min_wait_ns || elapsed > max_wait_ns) {
-		ATOMIC_ADD(counters->passed, 1);
-		ATOMIC_ADD(counters->passed_ns, elapsed);
-		return;
-	}
-	if (wait.id && waiting->epoch == now->epoch)
-		count = record_count(now->epoch, &key);
-	if (count) {
-		ATOMIC_ADD(count->weight, wait.waited_ns);
-		ATOMIC_ADD(count->queued_ns, wait.queued_ns);
-		ATOMIC_ADD(count->nr_waited, wait.waited_ns > 0);
-		ATOMIC_ADD(count->nr_queued, wait.queued_ns > 0);
-		ATOMIC_ADD(counters->counted_ns, elapsed);
-		if (has_budget && waiting->one_of > 1) {
-			ATOMIC_ADD(count->stands_for_ns, others * wait.waited_ns);
-			ATOMIC_ADD(count->stands_for_queued_ns, others * wait.queued_ns);
-			ATOMIC_ADD(count->stands_for_waited, wait.waited_ns ? others : 0);
-			ATOMIC_ADD(count->stands_for_queued, wait.queued_ns ? others : 0);
-			ATOMIC_ADD(count->variance, wire_variance(elapsed, waiting->one_of));
-		}
-	} else if (wait.id && !record_send_wait(&wait)) {
-		ATOMIC_ADD(counters->sent, 1);
-		ATOMIC_ADD(counters->sent_ns, elapsed);
-	} else {
-		ATOMIC_ADD(counters->cut, 1);
-		ATOMIC_ADD(counters->cut_ns, elapsed);
 	}
 }
 
@@ -492,7 +407,7 @@ static __always_inline bool leave(__u64 *ctx, struct task_struct *prev, const st
 	 */
 	if (has_prev_state && raw_state)
 		raw_state = ctx[3];
-	state = (bool)ctx[0] ? WIRE_RUNNABLE : classify(raw_state);
+	state = (bool)ctx[0] ? WIRE_RUNNABLE : refine(prev, classify(raw_state));
 	if (!is_wanted_wait(prev, state)) {
 		waiting->since_ns = waiting->back_ns = 0;
 		ATOMIC_ADD(counters->filtered, 1);
@@ -532,8 +447,7 @@ static __always_inline bool first_sight(const struct moment *now, struct task_st
 	bool is_new = since_ns > run_began_ns;
 	struct scratch *scratch;
 
-	if (is_new)
-		state = WIRE_RUNNABLE;
+	state = is_new ? WIRE_RUNNABLE : refine(task, state);
 	if (!is_wanted_wait(task, state))
 		return false;
 	if (filter_cgroup ||

@@ -252,7 +252,7 @@ static bool send(struct scratch *scratch, struct wire_counters *counters, void *
 	return true;
 }
 
-__hidden int record_submit(struct scratch *scratch, struct wire_counters *counters)
+__hidden int record_send(struct scratch *scratch, struct wire_counters *counters)
 {
 	struct wire_record *record = &scratch->record;
 	__u32 slot = record->epoch % WIRE_EPOCH_SLOTS;
@@ -271,6 +271,13 @@ __hidden int record_submit(struct scratch *scratch, struct wire_counters *counte
 	} else {
 		known = send(scratch, counters, counts);
 	}
+	return known;
+}
+
+__hidden int record_submit(struct scratch *scratch, struct wire_counters *counters)
+{
+	int known = record_send(scratch, counters);
+
 	scratch->busy = 0;
 	return known;
 }

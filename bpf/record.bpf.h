@@ -89,9 +89,10 @@ __hidden int record_send_wait(struct wire_wait *wait);
 __hidden bool record_has_room(void);
 
 /*
- * Sends or counts the record in scratch, whose identity and frames are complete, and releases the
- * scratch space. Returns 0 if the record is lost.
+ * Send or count the record in scratch, whose identity and frames are complete. record_submit() releases the scratch
+ * space, too. Return 0 if the record is lost; else the record has its id.
  */
+__hidden int record_send(struct scratch *scratch, struct wire_counters *counters);
 __hidden int record_submit(struct scratch *scratch, struct wire_counters *counters);
 
 #endif

@@ -11,6 +11,12 @@
 
 #include "unwind_walk.h"
 
+/* The system call that a thread is in: its number, negative: none; that of a 32-bit program. */
+struct system_call {
+	long nr;
+	bool is_narrow;
+};
+
 #if defined(__TARGET_ARCH_x86)
 #include "registers_x86.bpf.h"
 #else
@@ -39,6 +45,26 @@ static __always_inline __u64 task_registers(void)
 		return bpf_task_pt_regs(bpf_get_current_task_btf());
 	task = (struct task_struct *)bpf_get_current_task();
 	return (__u64)BPF_CORE_READ(task, stack) + task_registers_at;
+}
+
+/* The numbers of the other calls are the same everywhere. Kernels for 32-bit time have FUTEX_NARROW only. */
+#define FUTEX_NARROW	    240
+#define FUTEX_NARROW_TIME64 422
+#define FUTEX_WAITV_CALL    449
+#define FUTEX_WAIT_CALL	    455
+
+/* True if any thread that is in the kernel is in a system call that waits for a futex. False before Linux 5.15. */
+static __always_inline bool is_in_futex(struct task_struct *task)
+{
+	struct system_call call;
+
+	if (task_registers_at)
+		return false;
+	call = system_call_of((struct pt_regs *)bpf_task_pt_regs(task));
+	if (call.nr == FUTEX_WAITV_CALL || call.nr == FUTEX_WAIT_CALL)
+		return true;
+	return call.is_narrow ? call.nr == FUTEX_NARROW || call.nr == FUTEX_NARROW_TIME64
+			      : call.nr == FUTEX_CALL;
 }
 
 enum registers {

@@ -38,6 +38,19 @@ typedef struct user_pt_regs user_registers;
  */
 #define IS_SYSTEM_CALL(regs) 0
 
+#define FUTEX_CALL 98
+
+static __always_inline struct system_call system_call_of(struct pt_regs *saved)
+{
+	struct user_pt_regs *user = (struct user_pt_regs *)saved;
+	struct system_call call = {BPF_CORE_READ(saved, syscallno), false};
+	__u64 pstate = 0;
+
+	bpf_probe_read_kernel(&pstate, sizeof(pstate), &user->pstate);
+	call.is_narrow = pstate & PSR_MODE32_BIT;
+	return call;
+}
+
 /* Never: interrupts are masked until the entry code has saved the registers. */
 #define ARE_HALF_SAVED(ctx, at) 0
 

@@ -33,6 +33,19 @@ typedef struct pt_regs user_registers;
 /* orig_ax is -1 for interrupts and exceptions. */
 #define IS_SYSTEM_CALL(regs) ((regs)->orig_ax != -1UL)
 
+#define FUTEX_CALL 202
+
+static __always_inline struct system_call system_call_of(struct pt_regs *saved)
+{
+	struct system_call call = {-1, false};
+	__u64 cs = 0;
+
+	bpf_probe_read_kernel(&call.nr, sizeof(call.nr), &saved->orig_ax);
+	bpf_probe_read_kernel(&cs, sizeof(cs), &saved->cs);
+	call.is_narrow = cs == USER32_CS;
+	return call;
+}
+
 /*
  * True if an NMI hit while the kernel's entry code had not yet saved all registers where we read
  * them. The stack pointer is then inside the saved registers, still the user's, not a stack address

@@ -187,12 +187,33 @@ struct wire_count {
 	X(STOPPED, "stopped")   \
 	X(RUNNING, "running") /* a sample, beside off-CPU time */
 
+/*
+ * Likewise, what kind of lock it waits for: a futex in user space, off its CPU; locks of the kernel, called as
+ * `perf lock contention` does, also on a CPU.
+ */
+#define WIRE_LOCKS(X)                 \
+	X(FUTEX, "futex")             \
+	X(SPINLOCK, "spinlock")       \
+	X(RWLOCK_R, "rwlock:R")       \
+	X(RWLOCK_W, "rwlock:W")       \
+	X(MUTEX, "mutex")             \
+	X(RWSEM_R, "rwsem:R")         \
+	X(RWSEM_W, "rwsem:W")         \
+	X(RT_MUTEX, "rt-mutex")       \
+	X(RWLOCK_RT_R, "rwlock-rt:R") \
+	X(RWLOCK_RT_W, "rwlock-rt:W") \
+	X(PCPU_SEM_R, "pcpu-sem:R")   \
+	X(PCPU_SEM_W, "pcpu-sem:W")   \
+	X(SEMAPHORE, "semaphore")
+
 enum wire_state {
 #define X(id, name) WIRE_##id,
-	WIRE_STATES(X)
+	WIRE_STATES(X) WIRE_LOCKS(X)
 #undef X
 		WIRE_NR_STATES
 };
+
+#define WIRE_LOCK_STATES (((1U << WIRE_NR_STATES) - 1) & ~((1U << WIRE_FUTEX) - 1))
 
 /*
  * Set in a record's `probe`: the thread was off its CPU when the run began. No user stack; if the weight is 1, the
@@ -259,6 +280,13 @@ struct wire_followed {
 	struct wire_waiting waiting;
 	__u64 places_name; /* hash of what can change in the identity of the places' records: epoch, name */
 	struct wire_wait_place places[WIRE_PLACES];
+};
+
+/* The slot of a task that waits for a lock of the kernel. */
+struct wire_lock_wait {
+	__u64 task; /* struct task_struct; 0: a free slot */
+	__u64 lock; /* 0: the slot is just being taken or freed */
+	struct wire_waiting waiting;
 };
 
 static inline __u64 wire_waiting_check(const struct wire_waiting *waiting)

@@ -11,4 +11,9 @@ struct user_pt_regs {
 
 typedef struct user_pt_regs bpf_user_pt_regs_t;
 
+/* Begins with the user's registers. */
+struct pt_regs {
+	int syscallno; /* negative: not in a system call */
+} __attribute__((preserve_access_index));
+
 #endif

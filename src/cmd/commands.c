@@ -48,6 +48,7 @@ const struct command *command_find(const char *name)
 /* --- commands of other tools ------------------------------------------------------------------ */
 
 #define OFF_CPU "'stook profile --off-cpu' shows where threads wait; --wall, also where they run"
+#define LOCKS	"'stook profile --locks' shows waits for locks, by kind and stack"
 #define DRAWS	"'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints"
 
 /* Commands of perf, bcc and related scripts, with the nearest thing that stook has. */
@@ -66,6 +67,8 @@ static const struct {
 	{"funclatency", "'stook tally FUNCTION --value latency --hist'"},
 	{"funcslower", "stook tally FUNCTION --value latency --where 'latency > 10ms'"},
 	{"heatmap", "'stook profile --timeline 1 -o OUT.html' has a timeline"},
+	{"klockstat", LOCKS},
+	{"lock", LOCKS},
 	{"memleak", "'stook stackcount c:malloc --weight arg1' shows allocated bytes by stack"},
 	{"off-cpu", OFF_CPU},
 	{"offcpu", OFF_CPU},

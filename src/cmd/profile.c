@@ -55,6 +55,7 @@ struct profile_options {
 	struct probe_options tracepoints; /* instead of events; owns its patterns */
 	bool off_cpu;			  /* instead of events */
 	bool wall;			  /* beside samples of a clock */
+	bool locks;			  /* instead of events: waits for locks */
 	struct sampler_waits waits;
 	uint64_t min_us, max_us; /* 0: no limit */
 };
@@ -282,16 +283,19 @@ static const struct option_row rows[] = {
 		      "time in which threads do not run, in nanoseconds, instead of samples"),
 	OPTION_SWITCH(0, "wall", struct profile_options, wall,
 		      "time in which threads run, by samples, and in which they do not"),
+	OPTION_SWITCH(
+		0, "locks", struct profile_options, locks,
+		"time in which threads wait for locks of the kernel, by kind, and for futexes"),
 	{0, "state", "STATE,…", take_states,
 	 "with --off-cpu or --wall, only time runnable, sleeping, blocked, idle, stopped, running"},
 	{0, "budget", "SHARE", take_budget,
 	 "limit for the cost of --off-cpu, --wall or a tracepoint per CPU, such as 2%, or off"},
 	OPTION_NUMBER(0, "min-us", "N", struct profile_options, min_us, 0, UINT64_MAX / 1000,
 		      "microseconds",
-		      "with --off-cpu or --wall, only waits of at least N microseconds"),
+		      "with --off-cpu, --wall or --locks, only waits of at least N microseconds"),
 	OPTION_NUMBER(0, "max-us", "N", struct profile_options, max_us, 1, UINT64_MAX / 1000,
 		      "microseconds, at least 1",
-		      "with --off-cpu or --wall, only waits of at most N microseconds"),
+		      "with --off-cpu, --wall or --locks, only waits of at most N microseconds"),
 	OPTION_SWITCH(0, "io-wait", struct profile_options, waits.only_io,
 		      "with --off-cpu or --wall, only waits for I/O, as in the kernel's iowait"),
 	OPTION_SWITCH(
@@ -335,7 +339,7 @@ static int check_tracepoints(const struct profile_options *options, struct error
 
 #define ALL_STATES ((1U << WIRE_NR_STATES) - 1)
 
-/* Every switch of a thread is followed, so there is no rate, and no CPU that is left out. */
+/* Every switch of a thread, or wait for a lock, is followed, so there is no rate, and no CPU that is left out. */
 static const char *refused_off_cpu(const struct profile_options *options)
 {
 	const struct stack_source *source = &options->source;
@@ -355,11 +359,52 @@ static const char *refused_off_cpu(const struct profile_options *options)
 	return options->rate.period ? "-c" : NULL;
 }
 
+/* Options for waits of threads off their CPU, which waits for locks do not have. */
+static const char *refused_locks(const struct profile_options *options)
+{
+	if (options->waits.states != ALL_STATES)
+		return "--state";
+	if (options->waits.only_io)
+		return "--io-wait";
+	if (options->waits.has_wakers)
+		return "--wakers";
+	return options->tracepoints.budget != BUDGET_UNSET ? "--budget" : NULL;
+}
+
+static int check_lengths(const struct profile_options *options, struct error *error)
+{
+	if (options->max_us && options->max_us < options->min_us)
+		return error_set(error, -EINVAL, "--max-us is less than --min-us");
+	return 0;
+}
+
+static int check_locks(const struct profile_options *options, struct error *error)
+{
+	const char *other = refused_off_cpu(options);
+
+	if (options->off_cpu || options->wall) {
+		(void)error_set(error, -EINVAL, "--locks with %s: one run shows one of them",
+				options->wall ? "--wall" : "--off-cpu");
+		error_hint(error, "start two runs, even at the same time");
+		return -EINVAL;
+	}
+	if (other)
+		return error_set(error, -EINVAL,
+				 "%s with --locks: it follows every wait, on all CPUs", other);
+	other = refused_locks(options);
+	if (other)
+		return error_set(error, -EINVAL, "%s is for --off-cpu and --wall, not for --locks",
+				 other);
+	return check_lengths(options, error);
+}
+
 static int check_off_cpu(const struct profile_options *options, struct error *error)
 {
 	const char *name = options->wall ? "--wall" : "--off-cpu";
 	const char *other;
 
+	if (options->locks)
+		return check_locks(options, error);
 	if (options->off_cpu && options->wall)
 		return error_set(error, -EINVAL, "--off-cpu is a part of --wall: ask for one");
 	if (options->waits.has_wakers && options->tracepoints.budget > 0)
@@ -386,9 +431,7 @@ static int check_off_cpu(const struct profile_options *options, struct error *er
 				 name, other);
 	if (options->off_cpu && options->waits.states == 1U << WIRE_RUNNING)
 		return error_set(error, -EINVAL, "--off-cpu has no time running: --wall has");
-	if (options->max_us && options->max_us < options->min_us)
-		return error_set(error, -EINVAL, "--max-us is less than --min-us");
-	return 0;
+	return check_lengths(options, error);
 }
 
 static int check(const struct profile_options *options, struct error *error)
@@ -476,6 +519,9 @@ static int profile_options_parse(int argc, char **argv, struct profile_options *
 		err = task_options_finish(&ret->tasks, argc, argv, error);
 	if (!err)
 		err = check(ret, error);
+	if (ret->locks)
+		ret->waits.states = WIRE_LOCK_STATES;
+	ret->waits.for_locks = ret->locks;
 	ret->waits.min_ns = ret->min_us * NS_PER_US;
 	ret->waits.max_ns = ret->max_us * NS_PER_US;
 	if (ret->tracepoints.budget > 0)
@@ -580,6 +626,14 @@ static void choose_off_cpu(const struct profile_options *options, struct stack_s
 	(void)snprintf(ret->what, sizeof(ret->what), "time off CPU");
 }
 
+static void choose_locks(const struct profile_options *options, struct stack_source *ret)
+{
+	choose_off_cpu(options, ret);
+	ret->unit = "events";
+	ret->event_name = "locks";
+	(void)snprintf(ret->what, sizeof(ret->what), "waits for locks");
+}
+
 /* The same, beside samples of a clock. */
 static void choose_wall(const struct profile_options *options, struct stack_source *ret)
 {
@@ -656,6 +710,10 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 		return err;
 	if (options->off_cpu) {
 		choose_off_cpu(options, ret);
+		return 0;
+	}
+	if (options->locks) {
+		choose_locks(options, ret);
 		return 0;
 	}
 	err = choose_events(options, &run->stacks.online, error);

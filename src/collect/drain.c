@@ -108,7 +108,7 @@ static int add_state_frames(struct drain *drain)
 {
 	static const char *const names[] = {
 #define X(id, name) [WIRE_##id] = "[" name "]",
-		WIRE_STATES(X)
+		WIRE_STATES(X) WIRE_LOCKS(X)
 #undef X
 	};
 	struct profile *profile = drain->options.profile;
@@ -431,7 +431,7 @@ static size_t nr_own_frames(const struct drain *drain, const struct wire_record 
 {
 	const struct drain_waits *waits = drain->options.waits;
 	const struct drain_own_frames *own =
-		waits && waits->own ? &waits->own[record->probe & WIRE_WAKER ? 1 : 0] : NULL;
+		waits && waits->own ? &waits->own[drain_program(record)] : NULL;
 	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->nr_user;
 	size_t nr = 0;
 

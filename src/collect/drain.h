@@ -38,6 +38,18 @@ struct drain_probe {
 	uint32_t frame; /* the leaf of all its stacks, or NO_PROBE_FRAME */
 };
 
+/* The programs whose frames are in kernel stacks: those of switches, of wakers, of locks of the kernel. */
+#define DRAIN_NR_PROGRAMS 3
+
+static inline size_t drain_program(const struct wire_record *record)
+{
+	const uint32_t state = record->probe & 0xff;
+
+	if (record->probe & WIRE_WAKER)
+		return 1;
+	return state > WIRE_FUTEX && state < WIRE_NR_STATES ? 2 : 0;
+}
+
 /* The innermost kernel frames of a program that runs at a tracepoint: the program and its caller. */
 #define DRAIN_OWN_FRAMES 8
 
@@ -53,8 +65,7 @@ struct drain_waits {
 	bool has_wakers, is_whole; /* see struct sampler_waits */
 	uint64_t sample_ns; /* of a record that is a sample (WIRE_RUNNING), unless by_weight */
 	size_t nr_value;    /* the profile's value with the number of waits; 0: none */
-	const struct drain_own_frames
-		*own; /* two, left out of stacks: of switches, of wakers; NULL: none */
+	const struct drain_own_frames *own; /* left out of stacks, by program; NULL: none */
 };
 
 struct drain_options {

@@ -52,6 +52,9 @@ struct sampler {
 	const volatile uint64_t *cpu_steps;
 	uint64_t *noticed_steps;
 	const volatile struct wire_cost *wait_costs; /* by CPU number, mapped; NULL: no budget */
+	const volatile struct wire_lock_wait
+		*lock_waits; /* mapped; NULL: not of the kernel's locks */
+	size_t nr_lock_waits;
 };
 
 /* Size of a task's kernel stack on both architectures, unless a page is larger. */
@@ -84,6 +87,17 @@ static int task_registers_at(uint32_t *ret)
 	return *ret ? 0 : -ENOENT;
 }
 
+/* Returns the type of a tracepoint's function; NULL: there is no such tracepoint. */
+static const struct btf_type *tracepoint_type(const struct btf *types, const char *name)
+{
+	int32_t id = types ? btf__find_by_name_kind(types, name, BTF_KIND_TYPEDEF) : -1;
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+
+	while (type && (btf_is_typedef(type) || btf_is_ptr(type)))
+		type = btf__type_by_id(types, type->type);
+	return type && btf_is_func_proto(type) ? type : NULL;
+}
+
 /*
  * Finds out if sched_switch has the state of the thread that leaves as an argument (Linux 5.18): the
  * last of four. (In release candidates of 5.18 it was the second; on any shape that is not known,
@@ -92,16 +106,11 @@ static int task_registers_at(uint32_t *ret)
 static int switch_has_state(uint32_t *ret, struct error *error)
 {
 	struct btf *types = btf__load_vmlinux_btf();
-	int32_t id =
-		types ? btf__find_by_name_kind(types, "btf_trace_sched_switch", BTF_KIND_TYPEDEF)
-		      : -1;
-	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+	const struct btf_type *type = tracepoint_type(types, "btf_trace_sched_switch");
 	const struct btf_param *parameters;
 	int nr = 0, last = 0;
 
-	while (type && (btf_is_typedef(type) || btf_is_ptr(type)))
-		type = btf__type_by_id(types, type->type);
-	if (type && btf_is_func_proto(type)) {
+	if (type) {
 		nr = btf_vlen(type);
 		parameters = btf_params(type);
 		last = (int)btf__resolve_type(types, parameters[nr - 1].type);
@@ -113,6 +122,22 @@ static int switch_has_state(uint32_t *ret, struct error *error)
 		return 0;
 	return error_set(error, -EOPNOTSUPP,
 			 "off-CPU time: this kernel's sched_switch tracepoint is not known");
+}
+
+static int check_kernel_locks(struct error *error)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+	const bool has_them = tracepoint_type(types, "btf_trace_contention_begin") != NULL;
+
+	btf__free(types);
+	if (has_them)
+		return 0;
+	(void)error_set(
+		error, -EOPNOTSUPP,
+		"waits for locks: this kernel does not report them; it takes Linux 5.19 or newer");
+	error_hint(error, "--off-cpu with 'stook report --categories waits' shows locks for which "
+			  "threads sleep");
+	return -EOPNOTSUPP;
 }
 
 /*
@@ -260,17 +285,42 @@ static uint32_t waiting_bytes(const struct sampler_waits *waits)
 #define MIN_THREADS 16384
 #define MAX_THREADS 1048576
 
-static void configure_waits(struct sampler_bpf *bpf, const struct sampler_waits *waits,
+/* Tasks that wait for locks of the kernel: a part of the threads. */
+#define MIN_LOCK_WAITS 4096
+#define MAX_LOCK_WAITS 65536
+
+static uint32_t nr_lock_waits(void)
+{
+	const uint64_t wanted = process_nr_threads();
+	uint32_t nr = MIN_LOCK_WAITS;
+
+	while (nr < wanted && nr < MAX_LOCK_WAITS)
+		nr *= 2;
+	return nr;
+}
+
+static void configure_waits(struct sampler_bpf *bpf, const struct sampler_config *config,
 			    uint32_t spare_slot, uint32_t nr_cpus)
 {
+	const struct sampler_waits *waits = config->waits;
+	const bool follows_switches = waits && !config->has_kernel_locks;
 	uint64_t nr = 4 * process_nr_threads();
 
-	(void)bpf_program__set_autoload(bpf->progs.switched, waits != NULL);
-	(void)bpf_program__set_autoload(bpf->progs.woken, waits != NULL);
-	(void)bpf_program__set_autoload(bpf->progs.find_waiting, waits != NULL);
-	(void)bpf_program__set_autoload(bpf->progs.waking, waits && waits->has_wakers);
+	(void)bpf_program__set_autoload(bpf->progs.switched, follows_switches);
+	(void)bpf_program__set_autoload(bpf->progs.find_waiting, follows_switches);
+	/* A wait for a futex lasts until the thread runs again, as for other locks: it is not split at the wake-up. */
+	(void)bpf_program__set_autoload(bpf->progs.woken, follows_switches && !waits->for_locks);
+	(void)bpf_program__set_autoload(bpf->progs.waking, follows_switches && waits->has_wakers);
+	(void)bpf_program__set_autoload(bpf->progs.lock_wait_begins, config->has_kernel_locks);
+	(void)bpf_program__set_autoload(bpf->progs.lock_wait_ends, config->has_kernel_locks);
 	if (!waits)
 		return;
+	if (config->has_kernel_locks) {
+		bpf->rodata->lock_waits_mask = nr_lock_waits() - 1;
+		(void)bpf_map__set_max_entries(bpf->maps.lock_waits,
+					       bpf->rodata->lock_waits_mask + 1);
+	}
+	bpf->rodata->finds_futexes = waits->for_locks;
 	bpf->rodata->never_raw = true;
 	bpf->rodata->min_wait_ns = waits->min_ns;
 	bpf->rodata->max_wait_ns = waits->max_ns ? waits->max_ns : UINT64_MAX;
@@ -340,7 +390,8 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	(void)bpf_map__set_value_size(bpf_map__inner_map(bpf->maps.counts_by_slot),
 				      count_bytes(config));
 	bpf->rodata->scratch_slots = config->probes ? PROBE_SCRATCH_SLOTS : 1;
-	bpf->rodata->claims_are_atomic = config->probes && has_exchange;
+	bpf->rodata->claims_are_atomic =
+		(config->probes || config->has_kernel_locks) && has_exchange;
 	nr_slots = possible->end * bpf->rodata->scratch_slots;
 	(void)bpf_map__set_max_entries(bpf->maps.scratch_space, nr_slots + (config->waits != NULL));
 	(void)bpf_map__set_max_entries(bpf->maps.cpu_steps, possible->end);
@@ -350,7 +401,7 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	(void)bpf_map__set_max_entries(bpf->maps.walkers, bpf->rodata->by_tables ? nr_slots : 1);
 	for (i = 0; i < ARRAY_SIZE(walk_maps) && !bpf->rodata->by_tables; i++)
 		(void)bpf_map__set_max_entries(walk_maps[i], 1);
-	configure_waits(bpf, config->waits, nr_slots, possible->end);
+	configure_waits(bpf, config, nr_slots, possible->end);
 }
 
 /*
@@ -389,7 +440,9 @@ static int configure_and_load(struct sampler *sampler, const struct sampler_conf
 	configure(sampler->bpf, config, &sampler->possible, types->has_exchange);
 	if (config->tables_of)
 		err = share_tables(sampler->bpf, config->tables_of, error);
-	if (!err && config->waits)
+	if (!err && config->has_kernel_locks)
+		err = check_kernel_locks(error);
+	else if (!err && config->waits)
 		err = switch_has_state((uint32_t *)&sampler->bpf->rodata->has_prev_state, error);
 	if (!err && has_wakers(config))
 		err = find_interrupt_entries(sampler->bpf, error);
@@ -458,6 +511,23 @@ static int map_wait_costs(struct sampler *sampler, const struct sampler_config *
 	return 0;
 }
 
+static int map_lock_waits(struct sampler *sampler, const struct sampler_config *config,
+			  struct error *error)
+{
+	const size_t nr = sampler->bpf->rodata->lock_waits_mask + 1;
+	void *memory;
+
+	if (!config->has_kernel_locks)
+		return 0;
+	memory = mmap(NULL, whole_pages(nr * sizeof(*sampler->lock_waits)), PROT_READ, MAP_SHARED,
+		      bpf_map__fd(sampler->bpf->maps.lock_waits), 0);
+	if (memory == MAP_FAILED)
+		return error_set_errno(error, "cannot map the waits for locks");
+	sampler->lock_waits = memory;
+	sampler->nr_lock_waits = nr;
+	return 0;
+}
+
 /* From now on CPUs that go or come are noticed. */
 static int watch_cpus(struct sampler *sampler, struct error *error)
 {
@@ -518,6 +588,8 @@ static int load(struct sampler *sampler, const struct sampler_config *config, st
 	if (!err)
 		err = map_wait_costs(sampler, config, error);
 	if (!err)
+		err = map_lock_waits(sampler, config, error);
+	if (!err)
 		err = watch_cpus(sampler, error);
 	if (err)
 		return err;
@@ -555,6 +627,9 @@ void sampler_free(struct sampler *sampler)
 	if (sampler->wait_costs)
 		(void)munmap((void *)sampler->wait_costs,
 			     whole_pages(sampler->possible.end * sizeof(*sampler->wait_costs)));
+	if (sampler->lock_waits)
+		(void)munmap((void *)sampler->lock_waits,
+			     whole_pages(sampler->nr_lock_waits * sizeof(*sampler->lock_waits)));
 	free(sampler->noticed_steps);
 	cpus_clear(&sampler->possible);
 	epochs_close(&sampler->epochs);
@@ -647,7 +722,7 @@ void sampler_expect_raw(struct sampler *sampler, bool is_expected)
 	sampler->bpf->bss->raw_is_expected = is_expected;
 }
 
-/* --- off-CPU ---------------------------------------------------------------------------------- */
+/* --- waits ------------------------------------------------------------------------------------ */
 
 /* Runs the iterator over tasks to its end. */
 static int find_waiting(const struct sampler *sampler, struct error *error)
@@ -671,30 +746,56 @@ static int find_waiting(const struct sampler *sampler, struct error *error)
 	return nr < 0 ? error->code : 0;
 }
 
+/* The programs that follow waits; what ends one is attached before what begins it. */
+#define NR_WAIT_PROGRAMS 5
+
+struct wait_program {
+	const struct bpf_program *program;
+	struct bpf_link **link;
+};
+
+static void list_wait_programs(struct sampler_bpf *bpf, struct wait_program *ret)
+{
+	const struct wait_program all[NR_WAIT_PROGRAMS] = {
+		{bpf->progs.waking, &bpf->links.waking},
+		{bpf->progs.woken, &bpf->links.woken},
+		{bpf->progs.switched, &bpf->links.switched},
+		{bpf->progs.lock_wait_ends, &bpf->links.lock_wait_ends},
+		{bpf->progs.lock_wait_begins, &bpf->links.lock_wait_begins},
+	};
+
+	memcpy(ret, all, sizeof(all));
+}
+
 int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error *error)
 {
 	struct sampler_bpf *bpf = sampler->bpf;
+	struct wait_program all[NR_WAIT_PROGRAMS];
+	size_t i;
 
+	list_wait_programs(bpf, all);
 	bpf->bss->run_began_ns = start_ns;
 	bpf->bss->began_ns[bpf->bss->epoch % WIRE_EPOCH_SLOTS] = start_ns;
-	if (bpf_program__autoload(bpf->progs.waking))
-		bpf->links.waking = bpf_program__attach(bpf->progs.waking);
-	if (bpf->links.waking || !bpf_program__autoload(bpf->progs.waking))
-		bpf->links.woken = bpf_program__attach(bpf->progs.woken);
-	if (bpf->links.woken)
-		bpf->links.switched = bpf_program__attach(bpf->progs.switched);
-	if (!bpf->links.switched)
-		return error_set_errno(error, "cannot attach to the scheduler's tracepoints");
-	return find_waiting(sampler, error);
+	for (i = 0; i < NR_WAIT_PROGRAMS; i++) {
+		if (!bpf_program__autoload(all[i].program))
+			continue;
+		*all[i].link = bpf_program__attach(all[i].program);
+		if (!*all[i].link)
+			return error_set_errno(error, "cannot attach to the kernel's tracepoints");
+	}
+	return sampler->lock_waits ? 0 : find_waiting(sampler, error);
 }
 
 void sampler_stop_waits(struct sampler *sampler)
 {
-	(void)bpf_link__destroy(sampler->bpf->links.switched);
-	(void)bpf_link__destroy(sampler->bpf->links.woken);
-	(void)bpf_link__destroy(sampler->bpf->links.waking);
-	sampler->bpf->links.switched = sampler->bpf->links.woken = NULL;
-	sampler->bpf->links.waking = NULL;
+	struct wait_program all[NR_WAIT_PROGRAMS];
+	size_t i = NR_WAIT_PROGRAMS;
+
+	list_wait_programs(sampler->bpf, all);
+	while (i--) {
+		(void)bpf_link__destroy(*all[i].link);
+		*all[i].link = NULL;
+	}
 }
 
 struct waiting_reader {
@@ -718,6 +819,29 @@ static int take_waiting(void *context, const void *key, const void *value)
 	return reader->add(reader->context, task, &waiting);
 }
 
+/* Nothing spins for so long: the kernel did not report the end to us, as in an interrupt of the program itself. */
+#define LONGEST_SPIN_NS (10 * NS_PER_SEC)
+
+/* A wait is called by its slot, which no thread's address is. */
+static int read_lock_waits(const struct sampler *sampler, const struct waiting_reader *reader)
+{
+	const uint64_t now_ns = clock_now_ns();
+	uint64_t nr;
+	int err = 0;
+
+	for (nr = 0; nr < sampler->nr_lock_waits && !err; nr++) {
+		const struct wire_lock_wait slot = sampler->lock_waits[nr];
+		const uint64_t key = nr + 1;
+		const bool spins = slot.waiting.state == WIRE_SPINLOCK ||
+				   slot.waiting.state == WIRE_RWLOCK_R ||
+				   slot.waiting.state == WIRE_RWLOCK_W;
+
+		if (slot.task && !(spins && now_ns > slot.waiting.since_ns + LONGEST_SPIN_NS))
+			err = take_waiting((void *)reader, &key, &slot.waiting);
+	}
+	return err;
+}
+
 int sampler_read_waiting(const struct sampler *sampler, uint32_t epoch,
 			 int (*add)(void *context, uint64_t task,
 				    const struct wire_waiting *waiting),
@@ -727,6 +851,8 @@ int sampler_read_waiting(const struct sampler *sampler, uint32_t epoch,
 
 	const struct bpf_map *map = sampler->bpf->maps.waiting_threads;
 
+	if (sampler->lock_waits)
+		return read_lock_waits(sampler, &reader);
 	return epochs_read_hash(bpf_map__fd(map), sizeof(uint64_t), bpf_map__value_size(map),
 				take_waiting, &reader);
 }
@@ -749,16 +875,18 @@ uint64_t sampler_epoch_began_ns(const struct sampler *sampler)
 
 /* --- cost ------------------------------------------------------------------------------------- */
 
-static void add_runs(const struct bpf_program *program, struct sampler_cost *sum)
+/* Returns how many times the kernel did not run the program, because it interrupted itself. */
+static uint64_t add_runs(const struct bpf_program *program, struct sampler_cost *sum)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t info_bytes = sizeof(info);
 
 	if (bpf_program__fd(program) < 0 ||
 	    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &info_bytes) < 0)
-		return;
+		return 0;
 	sum->runs += info.run_cnt;
 	sum->run_ns += info.run_time_ns;
+	return info.recursion_misses;
 }
 
 void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum)
@@ -770,12 +898,14 @@ void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum)
 	sum->nr_not_followed += sampler->bpf->bss->nr_not_followed;
 	sum->nr_unweighed += sampler->bpf->bss->nr_unweighed;
 	sum->nr_unmeasured += sampler->bpf->bss->nr_unmeasured;
-	add_runs(sampler->bpf->progs.switched, sum);
-	add_runs(sampler->bpf->progs.waking, sum);
+	(void)add_runs(sampler->bpf->progs.switched, sum);
+	(void)add_runs(sampler->bpf->progs.waking, sum);
+	(void)add_runs(sampler->bpf->progs.lock_wait_ends, sum);
+	sum->nr_nested += add_runs(sampler->bpf->progs.lock_wait_begins, sum);
 	for (i = 0; i < WIRE_MAX_EVENTS; i++)
-		add_runs(*sample_program(sampler, i), sum);
+		(void)add_runs(*sample_program(sampler, i), sum);
 	/* Its time is part of the samples' cost. */
-	add_runs(sampler->bpf->progs.begin_span, &spans);
+	(void)add_runs(sampler->bpf->progs.begin_span, &spans);
 	sum->run_ns += spans.run_ns;
 	bpf_object__for_each_map(map, sampler->bpf->obj)
 	{

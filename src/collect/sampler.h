@@ -37,8 +37,9 @@ struct sampled_event {
 	size_t nr_cpus;
 };
 
-/* Off-CPU: the waits of threads, instead of samples. */
+/* The waits of threads, instead of samples. */
 struct sampler_waits {
+	bool for_locks; /* those for locks: of one sampler for futexes, of another one for locks of the kernel */
 	uint64_t min_ns, max_ns; /* other waits are not shown; max_ns 0: no limit */
 	uint32_t states;	 /* bits by enum wire_state: all others are not shown */
 	double budget_share; /* of each CPU's time: then not every switch is walked; 0: no budget */
@@ -57,7 +58,8 @@ struct sampler_config {
 	size_t ring_bytes;		   /* a power of two, at least a page */
 	size_t max_counts;		   /* capacity of a count map: distinct stacks per epoch */
 	const struct sampler_waits *waits; /* NULL: no off-CPU time */
-	bool has_states; /* samples are of running threads, beside a sampler of waits */
+	bool has_kernel_locks; /* waits->for_locks: this sampler is that of locks of the kernel */
+	bool has_states;       /* samples are of running threads, beside a sampler of waits */
 	/* The sampler whose unwind tables this one uses; NULL: it has its own. */
 	const struct sampler *tables_of;
 	/* Collect the stacks of hits of these probes. NULL: sample events. */
@@ -125,20 +127,20 @@ void sampler_expect_raw(struct sampler *sampler, bool is_expected);
  */
 struct epochs *sampler_epochs(struct sampler *sampler);
 
-/* --- off-CPU ---------------------------------------------------------------------------------- */
+/* --- waits ------------------------------------------------------------------------------------ */
 
 /*
- * Start and stop following the switches of threads; for a sampler with waits. The time so far of the
- * threads that are off their CPU is theirs from start_ns on. Starting takes the kernel stacks of all
- * of these threads.
+ * Start and stop following the switches of threads, or the waits for locks of the kernel; for a sampler with waits. The
+ * time so far of the threads that are off their CPU is theirs from start_ns on. Starting takes the kernel stacks of all
+ * of these threads. Waits for locks of the kernel that began before are not seen.
  */
 int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error *error);
 void sampler_stop_waits(struct sampler *sampler);
 
 /*
- * Calls add() for each thread that left its CPU in this epoch or an earlier one, and was not back
- * when it was read, until it returns a negative number. Call it after epochs_turn(): entries of
- * ended epochs are complete then. Returns 0 or a negative errno, including add()'s.
+ * Calls add() for each wait that began in this epoch or an earlier one, and had not ended when it was read, until it
+ * returns a negative number. Call it after epochs_turn(): entries of ended epochs are complete then. Returns 0 or a
+ * negative errno, including add()'s.
  */
 int sampler_read_waiting(const struct sampler *sampler, uint32_t epoch,
 			 int (*add)(void *context, uint64_t task,
@@ -159,7 +161,9 @@ struct sampler_cost {
 	uint64_t nr_not_followed;
 	uint64_t nr_unweighed;	/* hits whose weight could not be read */
 	uint64_t nr_unmeasured; /* samples whose numerator is not known */
-	uint64_t map_bytes;	/* kernel memory of the maps */
+	/* Waits for locks in interrupts of the program itself: the kernel does not run it twice. */
+	uint64_t nr_nested;
+	uint64_t map_bytes; /* kernel memory of the maps */
 };
 
 void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum);

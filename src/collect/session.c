@@ -85,8 +85,9 @@
 #define THIN_NS (100 * NS_PER_MS)
 
 /*
- * One object of BPF programs. A session has one: samples of an event, hits of probes, or waits; or two, samples and
- * waits, because programs in NMIs and in the scheduler must not share maps. Their epochs begin at the same time.
+ * One object of BPF programs. A session has one: samples of an event, hits of probes, or waits; or two, because
+ * programs in NMIs or anywhere in the kernel must not share maps with those in the scheduler: samples and waits, or waits
+ * for the kernel's locks and for futexes. Their epochs begin at the same time.
  */
 struct source {
 	struct sampler *sampler;
@@ -94,6 +95,7 @@ struct source {
 	struct ring ring;
 	size_t ring_bytes, max_counts;
 	const struct sampler_waits *waits; /* NULL: samples, or hits */
+	bool has_kernel_locks;
 	struct accounting accounting;
 	uint64_t epoch_records; /* received in this epoch */
 };
@@ -112,8 +114,8 @@ struct session {
 	struct drain *drain;
 	struct drain_probe *probes; /* see struct drain_options */
 	struct drain_waits waits;
-	struct drain_own_frames own_frames[2]; /* of switches; of wakers */
-	bool knows_own_frames[2];
+	struct drain_own_frames own_frames[DRAIN_NR_PROGRAMS];
+	bool knows_own_frames[DRAIN_NR_PROGRAMS];
 	struct worker *worker; /* looks at other people's files and processes, and parses files */
 	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
@@ -180,18 +182,30 @@ static bool may_thin(const struct session_options *options)
 	return options->probes && (options->probes->budget_share > 0 || every_hit(options) > 1);
 }
 
-/* The source of samples or hits, or else of waits. */
+/* The source of samples, of hits or of waits for the kernel's locks; or else of waits. */
 static struct source *first_source(const struct session *session)
 {
 	return (struct source *)&session->sources[0];
 }
 
-/* The source of waits, or NULL. */
+/* The source of waits that follows switches, or NULL. */
 static struct source *waits_source(const struct session *session)
 {
 	const struct source *last = &session->sources[session->nr_sources - 1];
 
 	return last->waits ? (struct source *)last : NULL;
+}
+
+/* Iterates over all sources of waits: returns the one after *i; NULL: no more. */
+static struct source *next_waits(const struct session *session, size_t *i)
+{
+	while (*i < session->nr_sources) {
+		const struct source *source = &session->sources[(*i)++];
+
+		if (source->waits)
+			return (struct source *)source;
+	}
+	return NULL;
 }
 
 static uint32_t current_epoch(const struct session *session)
@@ -215,6 +229,7 @@ static int load_sampler(struct session *session, struct source *source, struct e
 		.ring_bytes = source->ring_bytes,
 		.max_counts = source->max_counts,
 		.waits = source->waits,
+		.has_kernel_locks = source->has_kernel_locks,
 		.has_states = options->waits && !source->waits,
 		.tables_of =
 			source == first_source(session) ? NULL : first_source(session)->sampler,
@@ -247,6 +262,9 @@ static int load_samplers(struct session *session, struct error *error)
 
 	if (options->nr_events || options->probes)
 		session->nr_sources++;
+	if (options->waits && options->waits->for_locks)
+		session->sources[session->nr_sources++] =
+			(struct source){.waits = options->waits, .has_kernel_locks = true};
 	if (options->waits)
 		session->sources[session->nr_sources++].waits = options->waits;
 	for (i = 0; i < session->nr_sources && !err; i++) {
@@ -760,7 +778,7 @@ static void learn_own_frames(struct session *session, const struct wire_record *
 {
 	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->nr_user;
 	size_t nr = record->nr_kernel < DRAIN_OWN_FRAMES ? record->nr_kernel : DRAIN_OWN_FRAMES;
-	const size_t program = record->probe & WIRE_WAKER ? 1 : 0;
+	const size_t program = drain_program(record);
 	struct drain_own_frames *own = &session->own_frames[program];
 	struct error unnamed;
 
@@ -935,13 +953,14 @@ static int take_count(void *context, const void *key, const void *value)
 /* Reads all data of the epoch that has ended. */
 static int read_epoch(struct session *session, struct wire_counters *counters, uint64_t look_ns)
 {
-	const struct source *waits = waits_source(session);
+	const struct source *waits;
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < session->nr_sources && !err; i++)
 		err = epochs_read_counters(session->sources[i].epochs, &counters[i]);
-	if (!err && waits) /* before the ring, see collect/waits.c */
+	for (i = 0;
+	     !err && (waits = next_waits(session, &i));) /* before the ring, see collect/waits.c */
 		err = sampler_read_waiting(waits->sampler, current_epoch(session) - 1, take_waiting,
 					   session);
 	if (!err)
@@ -1024,15 +1043,17 @@ static int turn_epochs(struct session *session, uint64_t *ret_ended_ns, struct e
 /* Ends the epoch and adds all of its samples to the profile. look_ns: the longest wait for looks. */
 static int end_epoch(struct session *session, uint64_t look_ns, struct error *error)
 {
-	const struct source *waits = waits_source(session);
 	struct wire_counters counters[MAX_SOURCES];
+	const struct source *waits;
 	uint64_t ended_ns = 0;
-	size_t i;
+	size_t i = 0;
 	int err = turn_epochs(session, &ended_ns, error);
 
 	if (err)
 		return err;
 	err = read_epoch(session, counters, look_ns);
+	/* The first source's epoch began first, so no wait of the others has ended before it. */
+	waits = next_waits(session, &i);
 	if (!err)
 		err = drain_close_epoch(session->drain, current_epoch(session) - 1,
 					waits ? sampler_epoch_began_ns(waits->sampler) : ended_ns);
@@ -1223,10 +1244,11 @@ int session_start(struct session *session, struct error *error)
 	}
 	if (session->probing)
 		return probing_start(session->probing, error);
-	if (waits && sampler_start_waits(waits->sampler, session->started_ns, error) < 0)
-		return error->code;
+	for (i = 0; (waits = next_waits(session, &i));)
+		if (sampler_start_waits(waits->sampler, session->started_ns, error) < 0)
+			return error->code;
 	/* The ring has a record of each thread that waits: unwind tables should be there when it does so again. */
-	session->nr_naps = waits ? QUIET_NAPS : 0;
+	session->nr_naps = options->waits ? QUIET_NAPS : 0;
 	if (options->numerator && sampler_start_ratio(first_source(session)->sampler, error) < 0)
 		return error->code;
 	for (i = 0; i < options->nr_events; i++)
@@ -1266,7 +1288,7 @@ int session_flush(struct session *session, struct error *error)
 
 int session_stop(struct session *session, struct error *error)
 {
-	const struct source *waits = waits_source(session);
+	const struct source *waits;
 	size_t i;
 	int err;
 
@@ -1274,7 +1296,7 @@ int session_stop(struct session *session, struct error *error)
 		sampling_stop(session->samplings[i]);
 	if (session->options.numerator)
 		sampler_stop_ratio(first_source(session)->sampler);
-	if (waits)
+	for (i = 0; (waits = next_waits(session, &i));)
 		sampler_stop_waits(waits->sampler);
 	if (session->probing)
 		probing_stop(session->probing);
@@ -1547,12 +1569,17 @@ static uint64_t distance(uint64_t a, uint64_t b)
 static void summarize_time(const struct session *session, struct session_summary *ret)
 {
 	const struct drain_totals *totals = drain_totals(session->drain);
-	const struct wire_counters *sum = &waits_source(session)->accounting.sum;
 	const struct wire_counters *samples = &first_source(session)->accounting.sum;
 	const struct waits *waits = drain_waits(session->drain);
+	struct accounting all = {0};
+	const struct wire_counters *sum = &all.sum;
+	const struct source *source;
 	uint64_t sampled_ns = 0, counted_ns = 0;
+	size_t i = 0;
 
-	if (samples != sum) {
+	while ((source = next_waits(session, &i)))
+		accounting_add(&all, &source->accounting);
+	if (!first_source(session)->waits) {
 		counted_ns = samples->counted * session->waits.sample_ns;
 		sampled_ns = samples->recorded * session->waits.sample_ns + counted_ns;
 		if (session->options.is_governed)
@@ -1564,6 +1591,7 @@ static void summarize_time(const struct session *session, struct session_summary
 		.sampled_ns = sampled_ns,
 		.sample_ns = session->waits.sample_ns,
 		.open_ns = waits->open_ns,
+		.nr_open = waits->nr_open,
 		.lost_ns = sum->cut_ns > waits->cut_ns ? sum->cut_ns - waits->cut_ns : 0,
 		.divided_ns = drain_split(session->drain)->divided_ns,
 		.undivided_ns = totals->undivided_ns,

@@ -144,7 +144,8 @@ struct session_summary {
 		uint64_t shown_ns, hidden_ns;
 		uint64_t sampled_ns; /* of these: threads that ran, by samples */
 		uint64_t sample_ns;  /* each of which counts as this time */
-		uint64_t open_ns;    /* of shown and hidden: waits that had not ended */
+		uint64_t open_ns;    /* of shown and hidden: waits that had not ended, … */
+		uint64_t nr_open;    /* … of which there were so many */
 		uint64_t lost_ns;    /* of waits whose stack or end is lost: what is not shown */
 		/* Under a budget, of these: waits that were not walked. */
 		uint64_t divided_ns, undivided_ns; /* among stacks; without one */

@@ -221,10 +221,13 @@ int waits_close_epoch(struct waits *waits, uint32_t epoch, uint64_t until_ns, bo
 	if (err)
 		return err;
 	swap_credits(waits);
-	for (i = 0; i < waits->nr_credits && !err; i++)
-		if (!waits->credits[i].age)
-			err = add_so_far(waits, &waits->credits[i], until_ns, is_last, add,
-					 context);
+	waits->nr_open = 0;
+	for (i = 0; i < waits->nr_credits && !err; i++) {
+		if (waits->credits[i].age)
+			continue;
+		waits->nr_open++;
+		err = add_so_far(waits, &waits->credits[i], until_ns, is_last, add, context);
+	}
 	for (i = 0; i < waits->nr_ends && !err; i++) {
 		const struct wire_wait end = waits->ends[i];
 		/* The records of the epoch in which it ended are all there by the next time. */

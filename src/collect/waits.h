@@ -41,7 +41,8 @@ struct waits {
 	size_t nr_ends, cap_ends;
 
 	uint64_t nr_sent, sent_ns; /* ends that arrived; must equal the kernel's count */
-	uint64_t open_ns;	   /* added so far for waits that are still open */
+	uint64_t open_ns;	   /* added so far for waits that are still open … */
+	uint64_t nr_open;	   /* … at the end of the last epoch: so many */
 	uint64_t cut_ns;	   /* added for waits whose end never arrived */
 	uint64_t unknown_ns;	   /* ends of stacks whose record never arrived */
 };

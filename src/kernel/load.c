@@ -45,6 +45,7 @@ static const char *const structs_read[] = {
 	"kernfs_node",
 	"cgroup",
 	"css_set",
+	"pt_regs",
 	"task_struct",
 };
 

@@ -162,11 +162,16 @@ static void say_time(struct verdict *verdict)
 	const struct wire_counters *sum = &session->accounting.sum;
 	const struct session_time *time = &session->time;
 
-	if (!verdict->figures->source->waits)
+	const struct stack_source *source = verdict->figures->source;
+	char number[NUMBER_COMMAS_BYTES];
+
+	if (!source->waits)
 		return;
 	say(verdict, "time", "%.3f s %s = %.3f s shown + ",
 	    (double)(time->shown_ns + time->hidden_ns + sum->passed_ns + time->lost_ns) / 1e9,
-	    verdict->figures->source->nr_events ? "running and off CPU" : "off CPU",
+	    source->waits->for_locks ? "in waits for locks"
+	    : source->nr_events	     ? "running and off CPU"
+				     : "off CPU",
 	    (double)time->shown_ns / 1e9);
 	if (sum->passed)
 		add(verdict, "%.3f s of waits of other lengths + ", (double)sum->passed_ns / 1e9);
@@ -178,6 +183,9 @@ static void say_time(struct verdict *verdict)
 	if (time->open_ns)
 		say(verdict, "time", "%.3f s of it in waits that had not ended",
 		    (double)time->open_ns / 1e9);
+	if (session->cost.nr_nested)
+		say(verdict, "time", "%s waits in interrupts of this measurement are left out",
+		    number_commas(number, session->cost.nr_nested));
 }
 
 /*
@@ -950,6 +958,8 @@ static void add_time(struct sheet *sheet, const struct session_summary *session)
 		{"hidden_ns", session->time.hidden_ns},
 		{"sampled_ns", session->time.sampled_ns},
 		{"open_ns", session->time.open_ns},
+		{"waits_open", session->time.nr_open},
+		{"waits_nested", session->cost.nr_nested},
 		{"lost_ns", session->time.lost_ns},
 		{"divided_ns", session->time.divided_ns},
 		{"undivided_ns", session->time.undivided_ns},

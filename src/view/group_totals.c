@@ -253,11 +253,15 @@ static int map_frames(struct counting *counting)
 
 /* --- labels ---------------------------------------------------------------------------------- */
 
-/* Returns the string of a sample's outermost frame if that is a state of its thread; else 0. */
+/* Returns the string of a sample's outermost frame if that is a state of its thread, or a kind of lock; else 0. */
 static uint32_t state_of(const struct profile *profile, uint32_t number)
 {
-	static const char *const states[] = {"[runnable]", "[sleeping]", "[blocked]",
-					     "[idle]",	   "[stopped]",	 "[running]"};
+	static const char *const states[] = {
+		"[runnable]",	 "[sleeping]",	 "[blocked]",	 "[idle]",	"[stopped]",
+		"[running]",	 "[futex]",	 "[spinlock]",	 "[rwlock:R]",	"[rwlock:W]",
+		"[mutex]",	 "[rwsem:R]",	 "[rwsem:W]",	 "[rt-mutex]",	"[rwlock-rt:R]",
+		"[rwlock-rt:W]", "[pcpu-sem:R]", "[pcpu-sem:W]", "[semaphore]",
+	};
 	const struct sample *sample = profile_sample(profile, number);
 	const struct frame *root;
 	size_t i;

@@ -12,11 +12,13 @@
 #include "view/categories.h"
 
 const char wait_categories[] =
-	/* By the frame with the state. */
+	/* By the frame with the state, or with the kind of lock. */
 	"running: \\[running\\]\n"
 	"run queue: \\[runnable\\]\n"
 	"stopped: \\[stopped\\]\n"
 	"kernel idle: \\[idle\\]\n"
+	"kernel locks: \\[spinlock\\] \\[rwlock*\\] \\[mutex\\] \\[rwsem:?\\] \\[rt-mutex\\]\n"
+	"kernel locks: \\[pcpu-sem:?\\] \\[semaphore\\]\n"
 
 	"memory: throttle_direct_reclaim@kernel shrink_lruvec@kernel shrink_node*@kernel\n"
 	"memory: try_to_free_*pages@kernel __alloc_pages_slowpath*@kernel do_swap_page@kernel\n"

@@ -75,6 +75,8 @@ habits() {
 	offcputime -p 1 10 => 2 no command 'offcputime'|  hint: 'stook profile --off-cpu' shows where threads wait; --wall, also where they run
 	offcputime-bpfcc => 2 no command 'offcputime-bpfcc'|  hint: 'stook profile --off-cpu' shows where threads wait; --wall, also where they run
 	offcpu => 2 no command 'offcpu'|  hint: 'stook profile --off-cpu' shows where threads wait; --wall, also where they run
+	lock contention => 2 no command 'lock'|  hint: 'stook profile --locks' shows waits for locks, by kind and stack
+	klockstat-bpfcc => 2 no command 'klockstat-bpfcc'|  hint: 'stook profile --locks' shows waits for locks, by kind and stack
 	runqlat => 2 no command 'runqlat'|  hint: 'stook sched --hist'; --by pid, tid, comm, cgroup or cpu has one for each
 	trace => 2 no command 'trace'|  hint: events are not printed one by one; 'stook funccount' counts them, 'stook tally' by their arguments
 	list nosuchevent => 1 no event matches 'nosuchevent'|  hint: 'stook list --missing' has events that this host lacks, 'stook funccount -l' functions

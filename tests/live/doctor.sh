@@ -94,6 +94,7 @@ examine() {
 	if [[ "$name" != counters* ]]; then
 		try "profile --unwind cfi" profile -q -d 0.1 -f --unwind cfi
 		try "profile --off-cpu" profile -q -d 0.1 -f --off-cpu
+		try "profile --locks" profile -q -d 0.1 -f --locks
 		try sched sched -q -d 0.1
 		try "funccount, user functions" funccount -q -d 0.1 "$T/spin:spin_inner"
 		try "funccount, kernel functions" funccount -q -d 0.1 vfs_mkdir

@@ -163,6 +163,29 @@ stat_of() {
 sum_folded() { awk '{ n += $NF } END { printf "%d\n", n }'; }
 sum_matching() { awk -v re="$1" '$0 ~ re { n += $NF } END { printf "%d\n", n }' "${2:-$T/out}"; }
 
+# nanoseconds_hold [TOTAL]: prints the sums of waits that do not hold. TOTAL: that of the output.
+nanoseconds_hold() {
+	numbers_of "$T/stats" | awk -v sum="$1" '
+		{ v[$1] = $2 }
+		END {
+			if (!("waited_ns" in v)) { print "no stats"; exit }
+			parts = v["counted_ns"] + v["sent_ns"] + v["passed_ns"] + v["cut_ns"]
+			if (v["waited_ns"] != parts) printf "waited %.0f, parts %.0f; ", v["waited_ns"], parts
+			if (v["law_violations"]) printf "%.0f epochs violate the law; ", v["law_violations"]
+			if (v["mismatches"]) printf "%.0f did not arrive; ", v["mismatches"]
+			entries = v["idle"] + v["own"] + v["filtered"] + v["ended"] + v["recorded"] + \
+				v["counted"] + v["thinned"] + v["lost_total"]
+			if (v["entries"] != entries) printf "entries %.0f, parts %.0f; ", v["entries"], entries
+			shown = v["counted_ns"] + v["sent_ns"] + v["open_ns"] + v["sampled_ns"] - v["hidden_ns"]
+			if (!v["cut_ns"] && v["shown_ns"] != shown)
+				printf "shown %.0f, arrived %.0f; ", v["shown_ns"], shown
+			if (sum != "" && v["shown_ns"] != sum) printf "shown %.0f, in the output %.0f; ", v["shown_ns"], sum
+		}'
+}
+
+# total [FILE…]: prints the sum of folded lines, which may have too many digits for an integer of awk.
+total() { awk '{ n += $NF } END { printf "%.0f", n }' "$@"; }
+
 # percent PART WHOLE: prints an integer, rounded down; 0 if WHOLE is 0.
 percent() { echo $((${2:-0} > 0 ? 100 * $1 / $2 : 0)); }
 

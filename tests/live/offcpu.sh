@@ -27,26 +27,6 @@ need_live
 
 SECONDS_EACH=${SECONDS_EACH:-3}
 
-# nanoseconds_hold [STATS]: prints the sums that do not hold. FOLDED is $T/out's total, if it is given.
-nanoseconds_hold() {
-	numbers_of "$T/stats" | awk -v sum="$1" '
-		{ v[$1] = $2 }
-		END {
-			if (!("waited_ns" in v)) { print "no stats"; exit }
-			parts = v["counted_ns"] + v["sent_ns"] + v["passed_ns"] + v["cut_ns"]
-			if (v["waited_ns"] != parts) printf "waited %d, parts %d; ", v["waited_ns"], parts
-			if (v["law_violations"]) printf "%d epochs violate the law; ", v["law_violations"]
-			if (v["mismatches"]) printf "%d did not arrive; ", v["mismatches"]
-			entries = v["idle"] + v["own"] + v["filtered"] + v["ended"] + v["recorded"] + \
-				v["counted"] + v["thinned"] + v["lost_total"]
-			if (v["entries"] != entries) printf "entries %d, parts %d; ", v["entries"], entries
-			shown = v["counted_ns"] + v["sent_ns"] + v["open_ns"] + v["sampled_ns"] - v["hidden_ns"]
-			if (!v["cut_ns"] && v["shown_ns"] != shown)
-				printf "shown %d, arrived %d; ", v["shown_ns"], shown
-			if (sum != "" && v["shown_ns"] != sum) printf "shown %d, in the output %d; ", v["shown_ns"], sum
-		}'
-}
-
 # named_profile ARG…: as profile. If a busy machine kept the profiler from reading a file or the mappings of a process in
 # time, which it says, the run is repeated: paths without names can't be judged.
 named_profile() {
@@ -57,8 +37,6 @@ named_profile() {
 		note "run $try: files or mappings were not read in time"
 	done
 }
-
-total() { awk '{ n += $NF } END { printf "%.0f", n }' "$@"; }
 
 # judge MEASURED FOLDED: prints a table on stderr, and what disagrees on stdout. Threads are told apart by tid,
 # since they wait before they have a name.

@@ -38,6 +38,7 @@ echo 2 >$level
 as=
 examine "root"
 agrees "profile --off-cpu" profile -q -d 0.2 -f --off-cpu
+agrees "profile --locks" profile -q -d 0.2 -f --locks
 agrees sched sched -q -d 0.2
 agrees "funccount, user functions" funccount -q -d 0.2 "$(which spin):spin_inner"
 agrees "funccount, kernel functions" funccount -q -d 0.2 vfs_mkdir

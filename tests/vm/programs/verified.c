@@ -108,11 +108,31 @@ static bool is_of_probes(const struct bpf_program *program)
 	return !strcmp(section, "kprobe") || !strncmp(section, "copied_", 7);
 }
 
-static void leave_out_probes(struct bpf_object *object)
+/* True for a tracepoint that this kernel does not have; the profiler does not load its program then, either. */
+static bool is_missing(const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program), prefix[] = "tp_btf/";
+	static struct btf *kernel;
+	char name[128];
+
+	if (strncmp(section, prefix, strlen(prefix)) != 0)
+		return false;
+	if (!kernel)
+		kernel = btf__load_vmlinux_btf();
+	(void)snprintf(name, sizeof(name), "btf_trace_%s", section + strlen(prefix));
+	return !kernel || btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF) < 0;
+}
+
+static bool is_left_out(const struct bpf_program *program)
+{
+	return is_of_probes(program) || is_missing(program);
+}
+
+static void leave_out(struct bpf_object *object)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, object) if (is_of_probes(program))(void)
+	bpf_object__for_each_program(program, object) if (is_left_out(program))(void)
 		bpf_program__set_autoload(program, false);
 }
 
@@ -125,7 +145,7 @@ static int want_statistics(struct bpf_object *object)
 	{
 		if (nr == MAX_PROGRAMS)
 			break;
-		if (is_of_probes(program))
+		if (is_left_out(program))
 			continue;
 		(void)snprintf(programs[nr].name, sizeof(programs[nr].name), "%s",
 			       bpf_program__name(program));
@@ -161,7 +181,7 @@ static int load(const char *path, bool all_on, int *nr)
 	if (object) {
 		give_maps_a_size(object);
 		configure(object, all_on);
-		leave_out_probes(object);
+		leave_out(object);
 		if (nr)
 			*nr = want_statistics(object);
 		err = bpf_object__load(object);
