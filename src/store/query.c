@@ -31,7 +31,7 @@ struct chosen_block {
 struct choice {
 	struct chosen_block *blocks; /* the longest first */
 	size_t nr, capacity;
-	uint64_t from_ns, to_ns;
+	uint64_t from_ns, to_ns, most_ns;
 };
 
 static int list_blocks(struct store *store, struct choice *choice)
@@ -111,7 +111,7 @@ static uint64_t chosen_inside(struct choice *choice, const struct chosen_block *
 }
 
 /*
- * A block that the range cuts is taken whole if shorter ones do not have most of the part that is in the range: they
+ * A block that does not fit is taken whole if shorter ones do not have most of the part that is in the range: they
  * have been removed.
  */
 static void choose_cut_block(struct choice *choice, struct chosen_block *block)
@@ -128,7 +128,15 @@ static void choose_cut_block(struct choice *choice, struct chosen_block *block)
 	block->is_chosen = true;
 }
 
-/* The longest blocks inside the range, shorter ones for the rest, and cut ones at the ends. */
+/* False: a block that the range cuts, or is longer than wanted. */
+static bool fits(const struct choice *choice, const struct chosen_block *block)
+{
+	return block->start_ns >= choice->from_ns && block->end_ns <= choice->to_ns &&
+	       (!choice->most_ns || block->level == LEVEL_EPOCH ||
+		block->end_ns - block->start_ns <= choice->most_ns);
+}
+
+/* The longest blocks that fit, shorter ones for the rest, and cut ones at the ends. */
 static int choose_blocks(struct store *store, struct choice *choice)
 {
 	int level, result = list_blocks(store, choice);
@@ -137,7 +145,7 @@ static int choose_blocks(struct store *store, struct choice *choice)
 	for (i = 0; i < choice->nr && !result; i++) {
 		struct chosen_block *block = &choice->blocks[i];
 
-		if (block->start_ns >= choice->from_ns && block->end_ns <= choice->to_ns)
+		if (fits(choice, block))
 			block->is_chosen = !is_covered(choice, block);
 	}
 	for (level = LEVEL_EPOCH; level < NR_LEVELS && !result; level++)
@@ -145,8 +153,7 @@ static int choose_blocks(struct store *store, struct choice *choice)
 			struct chosen_block *block = &choice->blocks[i];
 
 			if (block->level == (enum block_level)level && !block->is_chosen &&
-			    (block->start_ns < choice->from_ns || block->end_ns > choice->to_ns) &&
-			    !is_covered(choice, block))
+			    !fits(choice, block) && !is_covered(choice, block))
 				choose_cut_block(choice, block);
 		}
 	return result;
@@ -775,8 +782,8 @@ static void add_to_answer(struct store_answer *answer, const struct choice *choi
 int store_query(struct store *store, const struct store_query *query, struct profile **ret,
 		struct store_answer *ret_answer, struct error *error)
 {
-	cleanup(choice_clear) struct choice choice = {.from_ns = query->from_ns,
-						      .to_ns = query->to_ns};
+	cleanup(choice_clear) struct choice choice = {
+		.from_ns = query->from_ns, .to_ns = query->to_ns, .most_ns = query->most_ns};
 	cleanup(sum_clear) struct sum sum = {.store = store, .query = query};
 	struct store_answer answer = {0};
 	int result;
@@ -809,6 +816,8 @@ int store_query(struct store *store, const struct store_query *query, struct pro
 	return 0;
 }
 
+#define LAST_EPOCH(column) "SELECT " column " FROM block WHERE level = 0 ORDER BY id DESC LIMIT 1"
+
 int store_extent(struct store *store, struct store_extent *ret, struct error *error)
 {
 	*ret = (struct store_extent){
@@ -821,5 +830,7 @@ int store_extent(struct store *store, struct store_extent *ret, struct error *er
 		.nr_hours = (uint64_t)store_number(
 			store, "SELECT count(*) FROM block WHERE level = 2", -1),
 	};
+	ret->last_from_ns = (uint64_t)store_number(store, LAST_EPOCH("start_ns"), 0);
+	ret->last_to_ns = (uint64_t)store_number(store, LAST_EPOCH("end_ns"), 0);
 	return ret->nr_epochs == UINT64_MAX ? store_error(store, error, "read") : 0;
 }

@@ -96,6 +96,8 @@ struct store_query {
 	bool no_stacks;	   /* only sums by labels */
 	const char *value; /* to be the main one; NULL: "cpu" if there is one, else the first */
 	uint64_t step_ns;  /* length of time slices; 0: none */
+	uint64_t
+		most_ns; /* longer blocks are read only where shorter ones are gone; 0: the longest that fit */
 };
 
 struct store_answer {
@@ -121,6 +123,7 @@ int store_query(struct store *store, const struct store_query *query, struct pro
 struct store_extent {
 	uint64_t from_ns, to_ns; /* 0: empty */
 	uint64_t nr_epochs, nr_minutes, nr_hours;
+	uint64_t last_from_ns, last_to_ns; /* the epoch that was appended last */
 };
 
 int store_extent(struct store *store, struct store_extent *ret, struct error *error);
