@@ -86,18 +86,12 @@ void isolated_close_from(int first)
 	close_from_to((unsigned)first, UINT32_MAX);
 }
 
-static void close_others(const struct isolation *limits, int pipe_fd)
+/* Sorts them. */
+static void close_all_but(int *keep, size_t nr)
 {
-	int keep[ISOLATION_MAX_FDS + 2];
-	size_t i, nr = 0;
 	unsigned from = 0;
+	size_t i;
 
-	for (i = 0; i < limits->nr_fds; i++)
-		keep[nr++] = limits->fds[i];
-	if (pipe_fd >= 0)
-		keep[nr++] = pipe_fd;
-	if (limits->root_fd >= 0)
-		keep[nr++] = limits->root_fd;
 	qsort(keep, nr, sizeof(*keep), compare_fds);
 	for (i = 0; i < nr; i++) {
 		if (keep[i] > (int)from)
@@ -105,6 +99,28 @@ static void close_others(const struct isolation *limits, int pipe_fd)
 		from = (unsigned)keep[i] + 1;
 	}
 	close_from_to(from, UINT32_MAX);
+}
+
+void isolated_close_others(const int *fds, size_t nr)
+{
+	int keep[ISOLATION_MAX_FDS];
+
+	memcpy(keep, fds, nr * sizeof(*fds));
+	close_all_but(keep, nr);
+}
+
+static void close_others(const struct isolation *limits, int pipe_fd)
+{
+	int keep[ISOLATION_MAX_FDS + 2];
+	size_t i, nr = 0;
+
+	for (i = 0; i < limits->nr_fds; i++)
+		keep[nr++] = limits->fds[i];
+	if (pipe_fd >= 0)
+		keep[nr++] = pipe_fd;
+	if (limits->root_fd >= 0)
+		keep[nr++] = limits->root_fd;
+	close_all_but(keep, nr);
 }
 
 /* Ignoring a signal first discards one that is still pending from before setsid(). */
@@ -213,7 +229,7 @@ static int give_up_rights(const struct isolation *limits)
 	if (syscall(SYS_capset, &header, none) < 0)
 		return STATUS_SETUP;
 	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, limits->written_bytes) ||
-	    !limit(RLIMIT_NPROC, 0) || !limit_cpu_time(limits->timeout_ns) ||
+	    (!limits->may_fork && !limit(RLIMIT_NPROC, 0)) || !limit_cpu_time(limits->timeout_ns) ||
 	    (limits->memory_bytes && !limit(RLIMIT_AS, limits->memory_bytes)))
 		return STATUS_SETUP;
 	/*

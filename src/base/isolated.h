@@ -38,6 +38,7 @@ struct isolation {
 	bool is_trusted;
 	uint64_t written_bytes; /* how long it may make a file; 0: it can't add to files */
 	bool keeps_signals;	/* dispositions and the mask of signals stay */
+	bool may_fork;
 };
 
 /*
@@ -52,8 +53,9 @@ int isolated_confine(const struct isolation *limits, struct error *error);
  */
 void isolated_keep_capabilities(uint64_t keep, uint64_t instead_of_admin);
 
-/* Closes all descriptors from `first` on. */
+/* Closes all descriptors from `first` on; or all but these, at most ISOLATION_MAX_FDS. */
 void isolated_close_from(int first);
+void isolated_close_others(const int *fds, size_t nr);
 
 /* AddressSanitizer's shadow memory counts as address space. */
 #if defined(__SANITIZE_ADDRESS__)

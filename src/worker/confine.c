@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -52,6 +54,7 @@ static const int allowed[] = {
 	SCMP_SYS(clock_gettime),
 	SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(close),
+	SCMP_SYS(dup),
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
 	SCMP_SYS(fstat),
@@ -92,6 +95,19 @@ static const int allowed[] = {
 #endif
 };
 
+/* System calls of a server: no new sockets but accepted ones, no files but in memory. */
+static const int allowed_for_servers[] = {
+	SCMP_SYS(accept4),	 SCMP_SYS(alarm),	    SCMP_SYS(close_range),
+	SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),	    SCMP_SYS(epoll_pwait),
+	SCMP_SYS(epoll_wait),	 SCMP_SYS(getegid),	    SCMP_SYS(geteuid),
+	SCMP_SYS(getgid),	 SCMP_SYS(getpeername),	    SCMP_SYS(getsockname),
+	SCMP_SYS(getsockopt),	 SCMP_SYS(getuid),	    SCMP_SYS(memfd_create),
+	SCMP_SYS(pipe2),	 SCMP_SYS(prlimit64),	    SCMP_SYS(readv),
+	SCMP_SYS(seccomp),	 SCMP_SYS(set_robust_list), SCMP_SYS(setitimer),
+	SCMP_SYS(setrlimit),	 SCMP_SYS(setsockopt),	    SCMP_SYS(shutdown),
+	SCMP_SYS(uname),	 SCMP_SYS(wait4),
+};
+
 /* System calls by which libraries open files: see serve_call() in worker/serve.c. */
 static const int trapped[] = {
 	SCMP_SYS(open),
@@ -99,6 +115,10 @@ static const int trapped[] = {
 	SCMP_SYS(readlink),
 	SCMP_SYS(readlinkat),
 };
+
+#define CLONE_NAMESPACES                                                              \
+	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | \
+	 CLONE_NEWUSER | CLONE_NEWUTS)
 
 /* TCGETS2, by which C libraries since 2025 ask if a stream is a terminal. */
 #define GET_TERMINAL 0x802c542a
@@ -108,21 +128,28 @@ static const struct {
 	int call;
 	unsigned argument;
 	uint64_t mask, value;
-	bool is_for_commands;
+	enum confined least;
 } restricted[] = {
 	/* No executable memory. */
-	{SCMP_SYS(mmap), 2, PROT_EXEC, 0, false},
-	{SCMP_SYS(mprotect), 2, PROT_EXEC, 0, false},
+	{SCMP_SYS(mmap), 2, PROT_EXEC, 0, CONFINED_PARSER},
+	{SCMP_SYS(mprotect), 2, PROT_EXEC, 0, CONFINED_PARSER},
 	/* fstat() of newer C libraries, and libelf's check of a descriptor. */
-	{SCMP_SYS(newfstatat), 3, UINT64_MAX, AT_EMPTY_PATH, false},
-	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFD, false},
+	{SCMP_SYS(newfstatat), 3, UINT64_MAX, AT_EMPTY_PATH, CONFINED_PARSER},
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFD, CONFINED_PARSER},
 	/* A stream that is opened for a descriptor, or is about to be written to. */
-	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFL, true},
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFL, CONFINED_COMMAND},
 	/* Locks of a store, for which a descriptor to read is enough only if they are shared. */
-	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_OFD_SETLK, true},
-	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_OFD_GETLK, true},
-	{SCMP_SYS(ioctl), 1, UINT64_MAX, TCGETS, true},
-	{SCMP_SYS(ioctl), 1, UINT64_MAX, GET_TERMINAL, true},
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_OFD_SETLK, CONFINED_COMMAND},
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_OFD_GETLK, CONFINED_COMMAND},
+	{SCMP_SYS(ioctl), 1, UINT64_MAX, TCGETS, CONFINED_COMMAND},
+	{SCMP_SYS(ioctl), 1, UINT64_MAX, GET_TERMINAL, CONFINED_COMMAND},
+	/* How much can be read, and that reading does not block. */
+	{SCMP_SYS(ioctl), 1, UINT64_MAX, FIONREAD, CONFINED_SERVER},
+	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_SETFL, CONFINED_SERVER},
+	/* fork(), without new namespaces; and what confines the child. */
+	{SCMP_SYS(clone), 0, CLONE_NAMESPACES, 0, CONFINED_SERVER},
+	{SCMP_SYS(prctl), 0, UINT64_MAX, PR_SET_PDEATHSIG, CONFINED_SERVER},
+	{SCMP_SYS(prctl), 0, UINT64_MAX, PR_SET_NO_NEW_PRIVS, CONFINED_SERVER},
 };
 
 int confine_system_calls(enum confined kind, struct error *error)
@@ -137,10 +164,12 @@ int confine_system_calls(enum confined kind, struct error *error)
 				 "this kernel has no filters of system calls (seccomp)");
 	for (i = 0; i < ARRAY_SIZE(allowed) && err == 0; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+	for (i = 0; i < ARRAY_SIZE(allowed_for_servers) && err == 0 && kind == CONFINED_SERVER; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_for_servers[i], 0);
 	for (i = 0; i < ARRAY_SIZE(trapped) && err == 0 && is_parser && !ISOLATED_HAS_SHADOW; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_TRAP, trapped[i], 0);
 	for (i = 0; i < ARRAY_SIZE(restricted) && err == 0; i++)
-		if (!restricted[i].is_for_commands || !is_parser)
+		if (restricted[i].least <= kind)
 			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, restricted[i].call, 1,
 					       SCMP_CMP(restricted[i].argument, SCMP_CMP_MASKED_EQ,
 							restricted[i].mask, restricted[i].value));

@@ -9,6 +9,7 @@
 enum confined {
 	CONFINED_PARSER,  /* opening a file raises SIGSYS, so that a handler can serve it */
 	CONFINED_COMMAND, /* see worker/sandbox.h: may also write to streams */
+	CONFINED_SERVER, /* may also accept connections, and fork processes that confine themselves further */
 };
 
 /*

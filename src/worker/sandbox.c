@@ -34,6 +34,7 @@
 #include "worker/message.h"
 
 #define SANDBOX_NAME "stook-reader"
+#define SERVER_NAME  "stook-server"
 
 /* Questions and answers are frames and their names: of the largest profile, with long names. */
 #define BUFFER_MAX_BYTES (4ULL << 30)
@@ -168,6 +169,7 @@ static int confine(const struct sandbox *sandbox, const struct sandbox_host *hos
 		.fds = kept,
 		.nr_fds = 5 + host->nr_fds,
 		.keeps_signals = true,
+		.may_fork = host->is_server,
 	};
 	size_t i;
 	int err;
@@ -180,7 +182,9 @@ static int confine(const struct sandbox *sandbox, const struct sandbox_host *hos
 	/* The parent may have exited before the death signal was set. */
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
-	return err < 0 ? err : confine_system_calls(CONFINED_COMMAND, error);
+	return err < 0 ? err
+		       : confine_system_calls(host->is_server ? CONFINED_SERVER : CONFINED_COMMAND,
+					      error);
 }
 
 __attribute__((noreturn)) static void run_child(const struct sandbox *from,
@@ -189,7 +193,7 @@ __attribute__((noreturn)) static void run_child(const struct sandbox *from,
 	struct sandbox sandbox = *from;
 	struct request last = {.kind = REQUEST_UNCONFINED};
 
-	(void)prctl(PR_SET_NAME, SANDBOX_NAME);
+	(void)prctl(PR_SET_NAME, host->is_server ? SERVER_NAME : SANDBOX_NAME);
 	if (confine(&sandbox, host, parent, &last.error) == 0) {
 		last.kind = REQUEST_END;
 		last.error.code = host->work(host->context, &sandbox, &last.error);

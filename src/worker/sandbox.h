@@ -40,6 +40,7 @@ struct sandbox_host {
 	/* The caller frees *ret. NULL: no questions. 0 or a negative errno. */
 	int (*answer)(void *context, const void *question, size_t nr, void **ret, size_t *ret_nr,
 		      struct error *error);
+	bool is_server; /* the child may accept connections and fork */
 	/* In the child, which flushes its streams itself. 0 or a negative errno; the host gets the text. */
 	int (*work)(void *context, struct sandbox *sandbox, struct error *error);
 	void *context;
