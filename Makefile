@@ -55,7 +55,7 @@ HARDENING := -fPIE $(foreach flag,-fstack-protector-strong -fstack-clash-protect
 	     -mbranch-protection=standard,$(call takes,$(flag)))
 FORTIFY   := $(if $(SAN),,$(call first_taken,-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOURCE=2))
 
-LIBS     := libbpf libdw libelf liblzma libseccomp zlib
+LIBS     := libbpf libdw libelf libevent liblzma libseccomp zlib
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSTOOK_VERSION='"$(VERSION)"' \
 	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty $(if $(STATIC),-DSTOOK_STATIC)
 # libpfm4 knows the events of CPU models. It is loaded when needed, and linked into the static program if it can be;
@@ -127,7 +127,7 @@ $(B)/%.o: src/%.S
 	$(call say,AS,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(HARDENING) -MMD -MP -c -o $@ $<
 
 $(B)/format/page/assets.o $(B)/fuzz/format/page/assets.o: \
-	$(wildcard src/format/page/*.* src/format/page/js/*.js src/format/flame/*.js)
+	$(wildcard src/format/page/*.* src/format/page/js/*.js src/format/flame/*.js src/serve/page/*.*)
 
 # Skeletons must exist before the files that include them are compiled for the first time.
 $(patsubst src/%.c,$(B)/%.o,$(wildcard src/kernel/*.c src/collect/*.c)): | $(SKELETON_HEADERS)
@@ -190,7 +190,7 @@ $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 # Fuzzers are built by clang. The fuzzed code is compiled again, with its sanitizers, below build/fuzz.
 FUZZ_CFLAGS  := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing $(WARN) \
 		-fno-sanitize-recover=undefined
-FUZZ_FOLDERS := base elf event format probe/expression probe/find proc profile sym view worker
+FUZZ_FOLDERS := base elf event format probe/expression probe/find proc profile serve store sym view worker
 FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(filter $(FUZZ_FOLDERS:%=src/%/%),$(SOURCES)))
 FUZZ_OBJECTS += $(patsubst src/%.S,$(B)/fuzz/%.o,$(filter $(FUZZ_FOLDERS:%=src/%/%),$(ASSETS)))
 FUZZ_LIBRARY := $(B)/fuzz/libstook.a

@@ -10,24 +10,31 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/governor.h"
 #include "agent/keeper.h"
 #include "agent/service.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/isolated.h"
 #include "event/event.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 #include "run/complain.h"
 #include "run/run.h"
 #include "run/stacks.h"
+#include "serve/serve.h"
+#include "serve/status.h"
 
 #define TICK_NS	  NS_PER_SEC
 #define MEMORY_NS (60 * NS_PER_SEC)   /* between two measurements of the memory */
@@ -44,6 +51,10 @@
 #define TABLES_SHARE   4 /* unwind tables, in the kernel */
 #define SYMBOLS_SHARE  4 /* in a helper process */
 #define PROFILES_SHARE 8 /* of the present epoch; as much again for the one that is named */
+
+/* What it takes to open the store, and to give the server another user. */
+#define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
+#define SERVER_REST_NS	    (10 * NS_PER_SEC) /* between two starts */
 
 /* Why nothing is sampled: bits. */
 enum {
@@ -67,6 +78,13 @@ struct agent {
 	uint64_t next_tick_ns, next_memory_ns, next_report_ns;
 	uint64_t rest_ns, rest_until_ns; /* the last rest */
 	uint64_t memory_bytes, most_memory_bytes;
+	/* The server. */
+	struct serving serving;
+	struct shared_status *shared; /* NULL: none */
+	struct status status;
+	struct accounting before; /* of sessions that have ended */
+	pid_t server_pid;	  /* 0: none */
+	uint64_t server_next_ns;  /* when to start it again */
 };
 
 /* --- cost ------------------------------------------------------------------------------------- */
@@ -76,7 +94,7 @@ static struct governor_reading read_cost(const struct agent *agent)
 	const struct session *session = agent->stacks.session;
 	struct process_usage usage;
 
-	process_own_usage(false, &usage);
+	process_own_usage(false, agent->server_pid, &usage);
 	return (struct governor_reading){
 		.now_ns = clock_now_ns(),
 		.own_ns = usage.cpu_ns,
@@ -113,7 +131,7 @@ static void measure_memory(struct agent *agent)
 	struct session_summary summary = {0};
 	struct process_usage usage;
 
-	process_own_usage(true, &usage);
+	process_own_usage(true, agent->server_pid, &usage);
 	if (agent->stacks.session)
 		session_summarize(agent->stacks.session, &summary);
 	agent->memory_bytes =
@@ -126,6 +144,137 @@ static void measure_memory(struct agent *agent)
 			 "--max-memory",
 			 (double)agent->memory_bytes / 1e6, (double)usage.pss_bytes / 1e6,
 			 (double)(agent->memory_bytes - usage.pss_bytes) / 1e6);
+}
+
+/* --- the server ------------------------------------------------------------------------------- */
+
+/*
+ * A process that only opens the store's files for the server proper, which has no rights. It is started before anything
+ * is sampled, so that it inherits nothing. What it costs is not the agent's: else whoever looks would lower the rate.
+ */
+__attribute__((noreturn)) static void run_server(struct agent *agent, pid_t parent)
+{
+	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, agent->serving.fd};
+	struct error error = {0};
+	sigset_t none;
+
+	isolated_close_others(kept, ARRAY_SIZE(kept));
+	isolated_keep_capabilities(SERVER_CAPABILITIES, 0);
+	(void)signal(SIGUSR1, SIG_IGN);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)prctl(PR_SET_NAME, "stook-serve");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
+	    serve_run(&agent->serving, agent->shared, &error) < 0)
+		complain_error(&error);
+	_exit(EXIT_FAILED);
+}
+
+static void start_server(struct agent *agent)
+{
+	const pid_t parent = getpid();
+
+	agent->server_next_ns = clock_now_ns() + SERVER_REST_NS;
+	agent->server_pid = fork();
+	if (agent->server_pid == 0)
+		run_server(agent, parent);
+	if (agent->server_pid < 0)
+		agent->server_pid = 0;
+}
+
+static int open_server(struct agent *agent, struct error *error)
+{
+	const struct agent_options *options = agent->options;
+	const struct serve_options serve = {
+		.store = options->store_path,
+		.listen = options->listen,
+		.token_file = options->token_file,
+	};
+	int err = serve_open(&agent->serving, &serve, error);
+
+	if (err)
+		return err;
+	agent->shared = shared_status_new();
+	if (!agent->shared)
+		return error_no_memory(error, "for the server");
+	agent->status.started_ns = clock_now_ns();
+	start_server(agent);
+	if (!options->tasks.quiet)
+		inform("serving at %s", agent->serving.where);
+	return 0;
+}
+
+static void end_server(struct agent *agent)
+{
+	if (agent->server_pid) {
+		(void)kill(agent->server_pid, SIGKILL);
+		(void)waitpid(agent->server_pid, NULL, 0);
+	}
+	serve_close(&agent->serving);
+}
+
+/* Starts it again if it died. */
+static void watch_server(struct agent *agent, uint64_t now_ns)
+{
+	if (agent->server_pid && waitpid(agent->server_pid, NULL, WNOHANG) == agent->server_pid) {
+		complain("the server ended");
+		agent->server_pid = 0;
+	}
+	if (!agent->server_pid && now_ns >= agent->server_next_ns)
+		start_server(agent);
+}
+
+/* Takes the counters of the session, which is about to end if is_last. */
+static void count_session(struct agent *agent, bool is_last)
+{
+	struct status *status = &agent->status;
+	struct accounting all = agent->before;
+	struct session_summary summary;
+	size_t i;
+
+	if (!agent->shared || !agent->stacks.session)
+		return;
+	session_summarize(agent->stacks.session, &summary);
+	accounting_add(&all, &summary.accounting);
+	status->entries = all.sum.entries;
+	status->idle = all.sum.idle;
+	status->own = all.sum.own;
+	status->filtered = all.sum.filtered;
+	status->ended = all.sum.ended;
+	status->recorded = all.sum.recorded;
+	status->counted = all.sum.counted;
+	status->thinned = all.sum.thinned;
+	for (i = 0; i < WIRE_NR_LOSS_REASONS; i++)
+		status->lost[i] = all.sum.lost[i];
+	if (is_last)
+		agent->before = all;
+}
+
+/* Tells the server how the agent is. */
+static void tell_server(struct agent *agent, uint64_t now_ns)
+{
+	const struct governor_reading *cost = &agent->governor.last;
+	struct status *status = &agent->status;
+	size_t i;
+
+	if (!agent->shared)
+		return;
+	status->told_ns = now_ns;
+	status->epoch_ns = agent->options->tasks.interval_ns;
+	status->stored_ns = agent->keeper.stored_ns;
+	status->nr_stored = agent->keeper.nr_stored;
+	status->nr_dropped = agent->keeper.nr_dropped;
+	for (i = 0; i < NR_WALK_ENDS; i++) {
+		status->user_walks_ns[i] = agent->keeper.user_walks_ns[i];
+		status->kernel_walks_ns[i] = agent->keeper.kernel_walks_ns[i];
+	}
+	status->is_paused = agent->pauses != 0;
+	status->own_ns = cost->own_ns;
+	status->bpf_ns = cost->bpf_ns;
+	status->memory_bytes = agent->memory_bytes;
+	status->rate_hz = rate_of(agent);
+	status->budget = agent->options->budget;
+	shared_status_write(agent->shared, status);
 }
 
 /* --- pauses ----------------------------------------------------------------------------------- */
@@ -146,6 +295,7 @@ static int pause_for(struct agent *agent, unsigned reason, const char *why, stru
 	if (!sampled)
 		return 0;
 	agent->bpf_before_ns += session_bpf_ns(agent->stacks.session);
+	count_session(agent, true);
 	complain("paused: %s", why);
 	service_notify(&agent->service, "STATUS=paused");
 	return stacks_pause(&agent->stacks, error);
@@ -219,6 +369,10 @@ static int tick(struct agent *agent, struct error *error)
 		return 0;
 	agent->next_tick_ns = now_ns + TICK_NS;
 	service_tell_alive(&agent->service, now_ns);
+	if (agent->shared) {
+		watch_server(agent, now_ns);
+		tell_server(agent, now_ns);
+	}
 	err = look_for_file(agent, error);
 	if (!err && now_ns >= agent->rest_until_ns)
 		end_pause(agent, PAUSED_BY_REST);
@@ -250,6 +404,8 @@ static int prepare(struct collector *collector, struct error *error)
 			options->max_disk_bytes, error) < 0)
 		return error->code;
 	agent->keeper.is_off_cpu = options->off_cpu;
+	if (options->listen && open_server(agent, error) < 0)
+		return error->code;
 	return inner_ops(agent)->prepare(&agent->stacks.collector, error);
 }
 
@@ -343,6 +499,7 @@ static int end_epoch(struct collector *collector, bool is_last, struct error *er
 	struct agent *agent = collector->context;
 	int err = inner_ops(agent)->interval(&agent->stacks.collector, is_last, error);
 
+	count_session(agent, false);
 	return err || is_last || !agent->stacks.session ? err : govern(agent, error);
 }
 
@@ -441,7 +598,7 @@ static void size_pools(struct agent_options *options)
 
 int agent_run(struct agent_options *options)
 {
-	struct agent agent = {.options = options};
+	struct agent agent = {.options = options, .serving = {.fd = -1}};
 	sigset_t signals;
 	int status;
 
@@ -456,6 +613,7 @@ int agent_run(struct agent_options *options)
 	status = run_collector(&options->tasks, NULL, &agent.collector);
 	stacks_clear(&agent.stacks);
 	keeper_close(&agent.keeper);
+	end_server(&agent);
 	service_close(&agent.service);
 	cleanup_close_fd(&agent.signal_fd);
 	return status;

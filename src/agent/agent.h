@@ -15,6 +15,7 @@ struct agent_options {
 	double off_cpu_budget;		    /* share of each CPU */
 	uint64_t retain_ns, max_disk_bytes; /* 0: no limit */
 	uint64_t max_memory_bytes;
+	const char *listen, *token_file; /* of the server, see serve/serve.h; listen NULL: none */
 	const char *pause_path;	 /* while this file exists, nothing is sampled; NULL: none */
 	struct run_config tasks; /* interval_ns: length of an epoch */
 	struct stack_options stacks;

@@ -116,7 +116,24 @@ static void note_stored(struct keeper *keeper)
 			 keeper->nr_dropped_now);
 	keeper->nr_dropped_now = 0;
 	keeper->nr_stored++;
+	keeper->stored_ns = clock_now_ns();
 	keeper->bytes = store_bytes(keeper->store);
+}
+
+static void count_walks(struct keeper *keeper, const struct profile *profile)
+{
+	const int cpu = profile_find_value(profile, PROFILE_CPU_TIME);
+	uint32_t i;
+
+	for (i = 0; i < profile_nr_samples(profile); i++) {
+		const struct sample_labels *labels = &profile_sample(profile, i)->labels;
+		const uint64_t ns = cpu < 0 ? 0 : profile_value(profile, i, (size_t)cpu);
+
+		if (labels->user_end < NR_WALK_ENDS)
+			keeper->user_walks_ns[labels->user_end] += ns;
+		if (labels->kernel_end < NR_WALK_ENDS)
+			keeper->kernel_walks_ns[labels->kernel_end] += ns;
+	}
 }
 
 /* A failure is tried again with the next epoch; if the store is damaged, that epoch finds out. */
@@ -144,6 +161,7 @@ int keeper_add(struct keeper *keeper, struct profile *profile, const struct sess
 		return 0;
 	}
 	note_stored(keeper);
+	count_walks(keeper, profile);
 	expire(keeper);
 	return 0;
 }

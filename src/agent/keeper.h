@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bpf/walk_end.h"
 #include "collect/session.h"
 #include "store/store.h"
 
@@ -23,6 +24,9 @@ struct keeper {
 	uint64_t nr_dropped_now; /* epochs, since the last that was stored */
 	bool is_off_cpu;
 	atomic_uint_fast64_t nr_stored, nr_dropped, bytes;
+	atomic_uint_fast64_t stored_ns; /* CLOCK_MONOTONIC, of the last epoch; 0: none */
+	atomic_uint_fast64_t user_walks_ns[NR_WALK_ENDS],
+		kernel_walks_ns[NR_WALK_ENDS]; /* time on a CPU, by how walks of stacks ended */
 };
 
 /*

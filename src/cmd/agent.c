@@ -143,6 +143,11 @@ static const struct option_row rows[] = {
 	{0, "max-disk", "BYTES", take_max_disk, "keep the store below this size (default 2G)"},
 	OPTION_TEXT(0, "pause-file", "PATH", struct agent_options, pause_path,
 		    "pause and detach everything while this file exists"),
+	OPTION_TEXT(0, "listen", "WHERE", struct agent_options, listen,
+		    "serve a page and an API at unix:PATH, for this user only, or at "
+		    "ADDRESS:PORT, with a token"),
+	OPTION_TEXT(0, "token-file", "FILE", struct agent_options, token_file,
+		    "the token that requests to ADDRESS:PORT must have"),
 	{'d', "duration", "SECS", take_duration,
 	 "end after this time (default: run until stopped)"},
 	OPTION_SWITCH('q', "quiet", struct agent_options, tasks.quiet,
@@ -192,8 +197,12 @@ static int parse(int argc, char **argv, struct agent_options *ret, struct error 
 		.stacks.kept_labels = LABEL_PID,
 	};
 	err = option_table_parse(&table, argc, argv, error);
-	if (err || ret->store_path)
+	if (err)
 		return err;
+	if (ret->token_file && !ret->listen)
+		return error_set(error, -EINVAL, "--token-file is for --listen");
+	if (ret->store_path)
+		return 0;
 	(void)error_set(error, -EINVAL, "no store given");
 	error_hint(error, "--store /var/lib/stook/store");
 	return -EINVAL;

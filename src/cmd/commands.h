@@ -43,6 +43,7 @@ int cmd_profile(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_sched(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_stackcount(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);

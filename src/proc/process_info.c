@@ -234,7 +234,7 @@ static void add_memory(int32_t pid, struct process_usage *sum)
 }
 
 /* Children belong to the thread that started them. */
-static void add_descendants(int32_t pid, bool with_memory, unsigned generation,
+static void add_descendants(int32_t pid, bool with_memory, int32_t without_pid, unsigned generation,
 			    struct process_usage *sum)
 {
 	cleanup_free uint32_t *tids = NULL;
@@ -250,22 +250,24 @@ static void add_descendants(int32_t pid, bool with_memory, unsigned generation,
 		(void)snprintf(what, sizeof(what), "task/%u/children", tids[i]);
 		children = process_open_file(pid, what);
 		while (children && fscanf(children, "%d", &child) == 1) {
+			if (child == without_pid)
+				continue;
 			add_cpu_time(child, sum);
 			if (with_memory)
 				add_memory(child, sum);
-			add_descendants(child, with_memory, generation + 1, sum);
+			add_descendants(child, with_memory, without_pid, generation + 1, sum);
 		}
 	}
 }
 
 /* A child that ends in between counts twice this time, not at all would be worse. */
-void process_own_usage(bool with_memory, struct process_usage *ret)
+void process_own_usage(bool with_memory, int32_t without_pid, struct process_usage *ret)
 {
 	const int32_t own = getpid();
 	struct rusage ended;
 
 	*ret = (struct process_usage){0};
-	add_descendants(own, with_memory, 1, ret);
+	add_descendants(own, with_memory, without_pid, 1, ret);
 	if (with_memory)
 		add_memory(own, ret);
 	ret->cpu_ns += clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);

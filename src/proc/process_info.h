@@ -64,7 +64,8 @@ struct process_usage {
 	uint64_t pss_bytes; /* proportional set size; 0 unless asked for */
 };
 
-void process_own_usage(bool with_memory, struct process_usage *ret);
+/* without_pid: a child that is not counted, nor its descendants; 0: none. */
+void process_own_usage(bool with_memory, int32_t without_pid, struct process_usage *ret);
 
 /* --- /proc/PID/status and /proc/PID/stat ------------------------------------------------------ */
 

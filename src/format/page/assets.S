@@ -13,6 +13,10 @@ asset_\name:
 	.size asset_\name, . - asset_\name
 	.endm
 
+/* In this order. */
+#define PAGE_SCRIPTS theme, dom, difference, decode, tree, merge, colors, layout, pointer, graph, \
+	units, frame, search, table, timeline, sandwich, threads, panels, address, keys, tools, app
+
 	.section .rodata
 	asset page_html, "src/format/page/page.html"
 	asset page_css, "src/format/page/page.css"
@@ -34,13 +38,34 @@ asset_svg_js:
 	.global asset_page_js
 	.type asset_page_js, %object
 asset_page_js:
-	.irp name, theme, dom, difference, decode, tree, merge, colors, layout, pointer, graph, \
-		units, frame, search, table, timeline, sandwich, threads, panels, address, keys, \
-		tools, app
+	.irp name, PAGE_SCRIPTS, start
 	.incbin "src/format/page/js/\name\().js"
 	.endr
 	.byte 0
 	.size asset_page_js, . - asset_page_js
+
+	/* The page of the server has the same, and more. */
+	asset serve_html, "src/serve/page/page.html"
+
+	.global asset_serve_css
+	.type asset_serve_css, %object
+asset_serve_css:
+	.incbin "src/format/page/page.css"
+	.incbin "src/serve/page/page.css"
+	.byte 0
+	.size asset_serve_css, . - asset_serve_css
+
+	.global asset_serve_js
+	.type asset_serve_js, %object
+asset_serve_js:
+	.irp name, PAGE_SCRIPTS
+	.incbin "src/format/page/js/\name\().js"
+	.endr
+	.irp name, server, chart, ranges, page
+	.incbin "src/serve/page/\name\().js"
+	.endr
+	.byte 0
+	.size asset_serve_js, . - asset_serve_js
 
 	/* Without this section the program's stack would be executable. */
 	.section .note.GNU-stack, "", %progbits

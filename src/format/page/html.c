@@ -353,6 +353,21 @@ static int write_title(struct page *page)
 	return 0;
 }
 
+/* The parts of write_data() as JSON. */
+static int write_model(struct page *page)
+{
+	int result = stream_finish(page->out);
+
+	if (result < 0)
+		return result;
+	(void)fputs("{\"about\":", page->out);
+	write_json(page, page->out);
+	(void)fputs(",\"data\":\"", page->out);
+	result = html_columns_write(&page->columns, page->out);
+	(void)fputs("\"}\n", page->out);
+	return result;
+}
+
 static int write_data(struct page *page)
 {
 	int result;
@@ -430,7 +445,8 @@ static void clear(struct page *page)
 	html_columns_clear(&page->columns);
 }
 
-int html_write(const struct profile *profile, const struct format_options *options, FILE *out)
+static int write_with(const struct profile *profile, const struct format_options *options,
+		      FILE *out, int (*write_all)(struct page *page))
 {
 	cleanup(clear) struct page page = {.profile = profile, .options = options, .out = out};
 	int result;
@@ -440,6 +456,16 @@ int html_write(const struct profile *profile, const struct format_options *optio
 	if (!result)
 		result = make_columns(&page);
 	if (!result)
-		result = write_page(&page);
+		result = write_all(&page);
 	return result < 0 ? result : stream_finish(out);
+}
+
+int html_write(const struct profile *profile, const struct format_options *options, FILE *out)
+{
+	return write_with(profile, options, out, write_page);
+}
+
+int html_write_model(const struct profile *profile, const struct format_options *options, FILE *out)
+{
+	return write_with(profile, options, out, write_model);
 }

@@ -23,6 +23,10 @@
 /* Writes and flushes. Returns 0, -ENOMEM, or the stream's errno. */
 int html_write(const struct profile *profile, const struct format_options *options, FILE *out);
 
+/* Only the data of such a page, for one that is open: {"about": {...}, "data": "..."}. As html_write(). */
+int html_write_model(const struct profile *profile, const struct format_options *options,
+		     FILE *out);
+
 /* --- columns ---------------------------------------------------------------------------------- */
 
 /*

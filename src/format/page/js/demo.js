@@ -6,7 +6,7 @@
 "use strict";
 
 const SCRIPTS = `theme dom difference decode tree merge colors layout pointer graph units frame search table
-	timeline sandwich threads panels address keys tools app`;
+	timeline sandwich threads panels address keys tools app start`;
 
 for (const name of SCRIPTS.split(/\s+/)) document.write(`<script src="js/${name}.js"></script>`);
 document.write("<script>useMadeData()</script>");

@@ -1,4 +1,4 @@
-/* The controls above the graph, and the start of the page. */
+/* The controls above the graph. */
 "use strict";
 
 const COLOR_NAMES = {
@@ -47,37 +47,3 @@ function showTools(app) {
 	byId("theme").title = isDark() ? "Switch to the light theme" : "Switch to the dark theme";
 	if (app.timeline) byId("timeline").hidden = view.before !== null || !app.hasTime();
 }
-
-function fail(text) {
-	byId("loading").classList.add("failed");
-	byId("loading").textContent = text;
-	byId("loading").setAttribute("role", "alert");
-}
-
-/* Resolves after the static page has been painted; the data are decoded only then. */
-function afterPaint() {
-	return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-}
-
-async function main() {
-	if (!window.DecompressionStream) {
-		fail("This browser is too old to decompress the profile: it has no DecompressionStream. " +
-			"Firefox 113, Chrome 80, Safari 16.4 or newer is needed.");
-		return;
-	}
-	await afterPaint();
-	try {
-		const about = JSON.parse(byId("about").textContent);
-		const app = new App(await readModel(about, byId("data").textContent));
-		app.start();
-		window.stook = app; /* for the console, and for tests */
-		byId("loading").hidden = true;
-		await afterPaint();
-		performance.mark("graph painted");
-	} catch (error) {
-		fail(`The profile in this page cannot be read: ${error.message}`);
-		throw error;
-	}
-}
-
-addEventListener("DOMContentLoaded", main);

@@ -1,0 +1,25 @@
+/*
+ * The server: an HTTP server (libevent's) in one process without rights, and a process for each question. Everything is
+ * limited: connections, the time until a request is complete and until its answer has been read, questions at the same time
+ * and in the queue, and the time and memory of each.
+ */
+#ifndef STOOK_SERVE_SERVER_H
+#define STOOK_SERVE_SERVER_H
+
+#include "base/error.h"
+#include "serve/guard.h"
+#include "serve/status.h"
+#include "store/store.h"
+#include "worker/sandbox.h"
+
+struct server_options {
+	int listen_fd; /* bound and listening, not blocking */
+	const struct guard *guard;
+	const char *files[STORE_NR_FILES]; /* of the store, which the sandbox's host opens */
+	const struct shared_status *status; /* NULL: no agent */
+};
+
+/* Serves until the process is killed; returns only a negative errno. */
+int server_run(const struct server_options *options, struct sandbox *sandbox, struct error *error);
+
+#endif

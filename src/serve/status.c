@@ -1,0 +1,208 @@
+/* The status of an agent: shared memory, health, metrics. */
+#include "serve/status.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+
+/* A writer that was preempted goes on long before this many tries. */
+#define READ_TRIES 100000
+
+/* Data are late after so many epochs, and this time for naming and storing them. */
+#define LATE_EPOCHS 3
+#define LATE_NS	    (10 * NS_PER_SEC)
+
+struct shared_status *shared_status_new(void)
+{
+	void *memory = mmap(NULL, sizeof(struct shared_status), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void shared_status_write(struct shared_status *shared, const struct status *status)
+{
+	const unsigned version = atomic_load_explicit(&shared->version, memory_order_relaxed);
+
+	atomic_store_explicit(&shared->version, version + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	shared->status = *status;
+	atomic_store_explicit(&shared->version, version + 2, memory_order_release);
+}
+
+bool shared_status_read(const struct shared_status *shared, struct status *ret)
+{
+	unsigned before, i;
+
+	for (i = 0; i < READ_TRIES; i++) {
+		before = atomic_load_explicit(&shared->version, memory_order_acquire);
+		*ret = shared->status;
+		atomic_thread_fence(memory_order_acquire);
+		if (!(before & 1) &&
+		    atomic_load_explicit(&shared->version, memory_order_relaxed) == before)
+			return true;
+	}
+	return false;
+}
+
+/* --- health ----------------------------------------------------------------------------------- */
+
+static struct health red(const char *why)
+{
+	struct health health = {.is_red = true};
+
+	(void)snprintf(health.why, sizeof(health.why), "%s", why);
+	return health;
+}
+
+static struct health late(const char *what, double seconds)
+{
+	struct health health = {.is_red = true};
+
+	(void)snprintf(health.why, sizeof(health.why), "%s for %.0f s", what, seconds);
+	return health;
+}
+
+struct health health_of(const struct status *status, const struct store_extent *extent,
+			const struct error *error, uint64_t wall_ns, uint64_t now_ns)
+{
+	const uint64_t epoch_ns = status ? status->epoch_ns
+					 : extent->last_to_ns - extent->last_from_ns;
+	const uint64_t late_ns = LATE_EPOCHS * epoch_ns + LATE_NS;
+	const uint64_t stored_ns = status && status->stored_ns ? status->stored_ns
+				   : status		       ? status->started_ns
+							       : 0;
+	const double age = status ? ((double)now_ns - (double)stored_ns) / 1e9
+				  : ((double)wall_ns - (double)extent->last_to_ns) / 1e9;
+
+	if (error)
+		return red(error->text);
+	if (!status && !extent->last_to_ns)
+		return red("the store is empty");
+	if (!status && age < -(double)late_ns / 1e9)
+		return red("the last epoch ends in the future: was the clock set back?");
+	if (age <= (double)late_ns / 1e9)
+		return (struct health){.is_red = false};
+	if (status && status->is_paused)
+		return late("the agent is paused; no epoch was stored", age);
+	return late("no epoch was stored", age);
+}
+
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+static void head(FILE *out, const char *name, const char *type, const char *help)
+{
+	(void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void gauge(FILE *out, const char *name, const char *help, double value)
+{
+	head(out, name, "gauge", help);
+	(void)fprintf(out, "%s %.17g\n", name, value);
+}
+
+static void counter(FILE *out, const char *name, const char *help, uint64_t value)
+{
+	head(out, name, "counter", help);
+	(void)fprintf(out, "%s %" PRIu64 "\n", name, value);
+}
+
+static void write_samples(const struct status *status, FILE *out)
+{
+	const struct {
+		const char *name;
+		uint64_t nr;
+	} ends[] = {
+		{"idle", status->idle},	      {"own", status->own},
+		{"filtered", status->filtered}, {"ended", status->ended},
+		{"recorded", status->recorded}, {"counted", status->counted},
+		{"thinned", status->thinned},
+	};
+	static const char *const reasons[] = {
+#define X(id, name, sentence) name,
+		WIRE_LOSS_REASONS(X)
+#undef X
+	};
+	size_t i;
+
+	counter(out, "stook_entries_total",
+		"Times that the sampling program ran: the sum of samples and losses.",
+		status->entries);
+	head(out, "stook_samples_total", "counter", "Samples by what became of them.");
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		(void)fprintf(out, "stook_samples_total{result=\"%s\"} %" PRIu64 "\n", ends[i].name,
+			      ends[i].nr);
+	head(out, "stook_lost_samples_total", "counter", "Samples that were lost, by reason.");
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		(void)fprintf(out, "stook_lost_samples_total{reason=\"%s\"} %" PRIu64 "\n",
+			      reasons[i], status->lost[i]);
+}
+
+static void write_walk(const char *stack, const char *end, uint64_t ns, FILE *out)
+{
+	(void)fprintf(out, "stook_walked_cpu_seconds_total{stack=\"%s\",end=\"%s\"} %.17g\n", stack,
+		      end, (double)ns / 1e9);
+}
+
+static void write_walks(const struct status *status, FILE *out)
+{
+	static const char *const names[] = {
+#define X(id, name, words) name,
+		WALK_ENDS(X)
+#undef X
+	};
+	size_t i;
+
+	head(out, "stook_walked_cpu_seconds_total", "counter",
+	     "Stored CPU time by how the walk of its stack ended.");
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		write_walk("user", names[i], status->user_walks_ns[i], out);
+		write_walk("kernel", names[i], status->kernel_walks_ns[i], out);
+	}
+}
+
+static void write_agent(const struct status *status, FILE *out)
+{
+	write_samples(status, out);
+	write_walks(status, out);
+	counter(out, "stook_epochs_stored_total", "Epochs that were stored.", status->nr_stored);
+	counter(out, "stook_epochs_dropped_total", "Epochs that could not be stored.",
+		status->nr_dropped);
+	head(out, "stook_agent_cpu_seconds_total", "counter",
+	     "CPU time of the agent: its processes, and its programs in the kernel.");
+	(void)fprintf(out,
+		      "stook_agent_cpu_seconds_total{part=\"processes\"} %.9g\n"
+		      "stook_agent_cpu_seconds_total{part=\"programs\"} %.9g\n",
+		      (double)status->own_ns / 1e9, (double)status->bpf_ns / 1e9);
+	gauge(out, "stook_agent_memory_bytes", "Memory of the agent's processes and kernel maps.",
+	      (double)status->memory_bytes);
+	gauge(out, "stook_sampling_rate_hertz", "Samples per second on each CPU; 0 in a pause.",
+	      status->is_paused ? 0 : status->rate_hz);
+	gauge(out, "stook_budget_ratio", "Budget, as a share of all CPUs; 0: none.",
+	      status->budget);
+}
+
+void metrics_write(const struct status *status, const struct store_extent *extent,
+		   uint64_t store_bytes, const struct health *health, FILE *out)
+{
+	head(out, "stook_build_info", "gauge", "Version of Stook.");
+	(void)fprintf(out, "stook_build_info{version=\"" STOOK_VERSION "\"} 1\n");
+	gauge(out, "stook_healthy", "1 while data arrive in the store.", !health->is_red);
+	gauge(out, "stook_store_bytes", "Size of the store's files.", (double)store_bytes);
+	head(out, "stook_store_blocks", "gauge", "Blocks in the store, by length.");
+	(void)fprintf(out,
+		      "stook_store_blocks{length=\"epoch\"} %" PRIu64
+		      "\nstook_store_blocks{length=\"minute\"} %" PRIu64
+		      "\nstook_store_blocks{length=\"hour\"} %" PRIu64 "\n",
+		      extent->nr_epochs, extent->nr_minutes, extent->nr_hours);
+	gauge(out, "stook_store_first_timestamp_seconds", "Start of the oldest block.",
+	      (double)extent->from_ns / 1e9);
+	gauge(out, "stook_store_last_timestamp_seconds", "End of the last epoch.",
+	      (double)extent->last_to_ns / 1e9);
+	if (status)
+		write_agent(status, out);
+}

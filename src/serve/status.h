@@ -1,0 +1,66 @@
+/*
+ * What the agent tells its server, in memory that both have mapped: the one writes, the other reads. Without an agent
+ * there is none. Metrics and health follow from it and from the store.
+ */
+#ifndef STOOK_SERVE_STATUS_H
+#define STOOK_SERVE_STATUS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bpf/walk_end.h"
+#include "bpf/wire.h"
+#include "store/store.h"
+
+/* Counters never fall. Times are CLOCK_MONOTONIC. */
+struct status {
+	uint64_t told_ns;	     /* when this was written */
+	uint64_t started_ns, stored_ns; /* start of the agent; end of the last epoch that was stored, 0: none */
+	uint64_t epoch_ns;	     /* length of an epoch */
+	bool is_paused;
+	uint64_t entries, idle, own, filtered, ended, recorded, counted, thinned;
+	uint64_t lost[WIRE_NR_LOSS_REASONS];
+	uint64_t user_walks_ns[NR_WALK_ENDS], kernel_walks_ns[NR_WALK_ENDS]; /* time on a CPU that was stored */
+	uint64_t nr_stored, nr_dropped;	     /* epochs */
+	uint64_t own_ns, bpf_ns;	     /* CPU time */
+	uint64_t memory_bytes;
+	double rate_hz, budget; /* samples per second and CPU; share of the machine, 0: none */
+};
+
+struct shared_status {
+	atomic_uint version; /* odd: being written */
+	struct status status;
+};
+
+/* Mapped anew for this process and those that it forks; NULL when out of memory. */
+struct shared_status *shared_status_new(void);
+
+/* One thread writes. */
+void shared_status_write(struct shared_status *shared, const struct status *status);
+
+/* False if the writer ended in the middle. */
+bool shared_status_read(const struct shared_status *shared, struct status *ret);
+
+/* --- health ----------------------------------------------------------------------------------- */
+
+struct health {
+	bool is_red;
+	char why[400]; /* empty: all is well */
+};
+
+/*
+ * Red if data do not arrive in the store, for whatever reason. status: NULL without an agent, then only the times of the
+ * store count. error: why the store cannot be read; NULL: it can.
+ */
+struct health health_of(const struct status *status, const struct store_extent *extent,
+			const struct error *error, uint64_t wall_ns, uint64_t now_ns);
+
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+/* Writes the text format of Prometheus, 0.0.4. */
+void metrics_write(const struct status *status, const struct store_extent *extent,
+		   uint64_t store_bytes, const struct health *health, FILE *out);
+
+#endif

@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# stook serve on a store that store_cost writes: who may look, over a socket and over TCP; what other programs get (pprof,
+# Prometheus); malformed requests, slow clients, many connections.
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/../live/lib.sh"
+tools=build/tests/tools
+[ -x $tools/store_cost ] || { skip "all" "build/tests/tools/store_cost"; exit 0; }
+for needed in curl python3; do
+	command -v $needed >/dev/null || { skip "all" "$needed"; exit 0; }
+done
+export TZ=UTC LC_ALL=C.UTF-8
+
+store="$T/store"
+script='<script>alert(1)</script>'
+printf '%s\n' 'redis;main;libc.so!read;sys_read_[k] 3' "$script;main;$script 5" 'nginx;main;serve 2' >"$T/in.stacks"
+$tools/make_pprof --all <"$T/in.stacks" >"$T/in.pb.gz"
+# 12 minutes of epochs of 10 s, until now.
+$tools/store_cost -k 72 -b $(($(date +%s) - 720)) "$store" "$T/in.pb.gz" || fail "store" "cannot be made"
+
+# serve ARG…: starts a server; its pid is in $SERVER.
+serve() {
+	"$STOOK" serve --store "$store" "$@" 2>"$T/err" </dev/null &
+	SERVER=$!
+	STARTED+=("$SERVER")
+	wait_until 20 grep -q '^stook: serving' "$T/err"
+}
+end_server() { kill "$SERVER"; wait "$SERVER" 2>/dev/null; }
+get() { curl -sS -m 20 --unix-socket "$T/s" "$@" 2>&1; }
+status() { curl -s -m 20 -o /dev/null -w '%{http_code}' "$@"; }
+
+# --- the socket ----------------------------------------------------------------------------------------
+
+serve --listen "unix:$T/s"
+check_equal "the socket is for this user" "$(stat -c %a "$T/s")" 600
+check_equal "health" "$(get http://localhost/healthz)" ok
+check_equal "a profile" "$(get 'http://localhost/api/profile?format=folded&value=samples&where=comm=redis')" \
+	"redis;main;read;sys_read 216"
+check_equal "a series" "$(get 'http://localhost/api/series?from=-20m&by=comm&value=samples&top=2' |
+	python3 -c 'import json,sys; j=json.load(sys.stdin)
+print(j["step"], [[s["name"], s["total"]] for s in j["series"]], sum(j["rest"]))')" \
+	"10.0 [['$script', 360], ['redis', 216]] 144"
+check_equal "labels are those of query --list" \
+	"$(get 'http://localhost/api/labels?from=-20m' | grep -v '^"from\|^"to')" \
+	"$("$STOOK" query -q --store "$store" --from -20m --list --json | grep -v '^"from\|^"to')"
+check_equal "a difference" "$(get 'http://localhost/api/diff?from=-5m&format=json&value=samples' |
+	python3 -c 'import json,sys; j=json.load(sys.stdin); print([r["name"] for r in j["rows"] if r["self"]["kind"]])')" "[]"
+check "the policy" grep -qi "^content-security-policy: default-src 'none'; script-src 'self'" <(get -I http://localhost/)
+check_equal "HEAD has no body" "$(get -I http://localhost/healthz | sed -n '/^\r$/,$p' | wc -l)" 1
+check_equal "other methods" "$(status --unix-socket "$T/s" -X DELETE http://localhost/api/profile)" 501
+check_equal "a body" "$(status --unix-socket "$T/s" -d x http://localhost/api/profile)" 413
+check_equal "another name" "$(status --unix-socket "$T/s" http://evil.example/)" 421
+check_equal "another site" "$(status --unix-socket "$T/s" -H 'Sec-Fetch-Site: cross-site' http://localhost/api/store)" 403
+check_equal "no file" "$(status --unix-socket "$T/s" --path-as-is http://localhost/../../etc/passwd)" 404
+if [ "$(id -u)" -eq 0 ]; then
+	chmod 755 "$T"
+	check_equal "another user" "$(setpriv --reuid 65534 --clear-groups curl -s -m 5 --unix-socket "$T/s" \
+		http://localhost/healthz; echo $?)" 7
+	pid=$(pgrep -P "$SERVER")
+	check_equal "the server has no capability" "$(sed -n 's/^CapEff:\t*//p' "/proc/$pid/status")" 0000000000000000
+	check_equal "nor new privileges" "$(sed -n 's/^NoNewPrivs:\t*//p' "/proc/$pid/status")" 1
+	check_equal "nor all system calls" "$(sed -n 's/^Seccomp:\t*//p' "/proc/$pid/status")" 2
+else
+	skip "another user" "root"
+fi
+mv "$store" "$T/moved"
+check_equal "a store that is gone" "$(get http://localhost/healthz)" \
+	"cannot open store '$store': No such file or directory"
+mv "$T/moved" "$store"
+check_equal "and is back" "$(get http://localhost/healthz)" ok
+end_server
+check "the socket is removed" [ ! -e "$T/s" ]
+
+# --- TCP -----------------------------------------------------------------------------------------------
+
+check_equal "TCP needs a token" "$("$STOOK" serve --store "$store" --listen 127.0.0.1:0 2>&1; echo $?)" \
+	"stook: --listen 127.0.0.1:0 needs a token: --token-file FILE
+  hint: every local user can connect to it; with unix:PATH, only this one can
+2"
+token=0123456789abcdef0123
+echo $token >"$T/token"
+chmod 644 "$T/token"
+check_equal "the token is nobody else's" \
+	"$("$STOOK" serve --store "$store" --listen 127.0.0.1:0 --token-file "$T/token" 2>&1 | head -n 1)" \
+	"stook: token file '$T/token' is open to other users"
+chmod 600 "$T/token"
+serve --listen 127.0.0.1:0 --token-file "$T/token"
+url=$(sed -n 's/.* at \(http.*\)\/$/\1/p' "$T/err")
+bearer="Authorization: Bearer $token"
+for path in /api/store /api/series /api/profile /metrics /healthz /debug/pprof/profile /none; do
+	[ "$(status "$url$path")" = 401 ] || fail "TCP without a token: $path" "$(status "$url$path")"
+done
+pass "TCP without a token"
+check_equal "the page has no data" "$(status "$url/")" 200
+check_equal "a wrong token" "$(status -H "${bearer}x" "$url/api/store")" 401
+check_equal "the token" "$(status -H "$bearer" "$url/api/store")" 200
+check_equal "a link" "$(curl -s -o /dev/null -c "$T/cookies" -w '%{http_code} %{redirect_url}' "$url/?token=$token")" "303 $url/"
+check_equal "the cookie" "$(status -b "$T/cookies" "$url/api/store")" 200
+check "is not the token" grep -qv $token "$T/cookies"
+check "and not for scripts" grep -q '^#HttpOnly_127.0.0.1' "$T/cookies"
+check_equal "the cookie from another site" "$(status -b "$T/cookies" -H 'Sec-Fetch-Site: same-site' "$url/api/store")" 403
+check_equal "DNS rebinding" "$(status -H "$bearer" -H 'Host: evil.example' "$url/api/store")" 421
+
+# --- other programs ------------------------------------------------------------------------------------
+
+if command -v go >/dev/null; then
+	check "go tool pprof" grep -q 'cpu.*redis\|main' <(PPROF_TMPDIR="$T" HOME="$T" go tool pprof -top -sample_index=samples \
+		"$url/debug/pprof/profile?seconds=60&token=$token" 2>&1)
+else
+	skip "go tool pprof" "go"
+fi
+if command -v promtool >/dev/null; then
+	check_equal "promtool" "$(curl -s -H "$bearer" "$url/metrics" | promtool check metrics 2>&1)" ""
+else
+	skip "promtool" "promtool"
+fi
+
+# --- attacks -------------------------------------------------------------------------------------------
+
+server=$(pgrep -P "$SERVER")
+memory() { awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$server/status"; }
+check_equal "malformed requests, slow clients, many connections" "$(python3 - "${url##*:}" "$token" <<'PYTHON'
+import os, random, socket, sys, time
+port, token = int(sys.argv[1]), sys.argv[2]
+random.seed(1)
+parts = [b"GET ", b"POST ", b"/", b"/api/profile?from=", b"%", b"%00", b" HTTP/1.1", b" HTTP/9.9", b"\r\n", b"\n", b"\0",
+	b"Host: localhost\r\n", b"Content-Length: -1\r\n", b"Content-Length: 99999999999999999999\r\n",
+	b"Transfer-Encoding: chunked\r\n", b"\r\n\r\n", b"ffffffffffffffff\r\n", b"A" * 5000, b": ", b"\xff\xfe",
+	b"Authorization: Bearer " + token.encode() + b"\r\n", b"Connection: keep-alive\r\n", b"../", b"where=((", b"&by=,"]
+for _ in range(10000):
+	with socket.create_connection(("127.0.0.1", port), 30) as s:
+		try:
+			s.sendall(b"".join(random.choices(parts, k=random.randint(1, 12))))
+			if random.random() < 0.05:
+				s.settimeout(0.02)
+				s.recv(100)
+		except OSError:
+			pass
+# Slow ones, as many as may be; all end when their time is over.
+start = time.time()
+slow = []
+for _ in range(1000):
+	s = socket.socket()
+	s.setblocking(False)
+	s.connect_ex(("127.0.0.1", port))
+	slow.append(s)
+time.sleep(2)
+for s in slow:
+	try:
+		s.send(b"GET / HT")
+	except OSError:
+		pass
+s = socket.create_connection(("127.0.0.1", port), 60)
+s.settimeout(60)
+s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n")
+print(s.recv(12).decode(), "in time" if time.time() - start < 50 else "late")
+PYTHON
+)" "HTTP/1.1 200 in time"
+check "memory is bounded: $(memory) MB" [ "$(memory)" -lt 64 ]
+check "it is the same process" [ "$server" = "$(pgrep -P "$SERVER")" ]
+for i in 1 2 3 4 5 6; do
+	curl -s -m 30 -o /dev/null -H "$bearer" "$url/api/profile?from=@0&format=html" &
+	wait_for+=($!)
+done
+wait "${wait_for[@]}"
+check_equal "questions over everything" "$(status -H "$bearer" "$url/healthz" | sed 's/503/200/')" 200
+end_server

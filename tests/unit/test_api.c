@@ -1,0 +1,281 @@
+/* The answers of the server over a store: all paths, malformed parameters, hostile names; health and metrics. */
+#include "serve/api.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "serve/status.h"
+#include "store/store.h"
+#include "unit/folder.h"
+#include "unit/make_profile.h"
+#include "unit/test.h"
+
+#define SECOND 1000000000ULL
+#define MINUTE (60 * SECOND)
+#define HOUR   (60 * MINUTE)
+#define BEGIN  (1700000000ULL / 3600 * HOUR) /* a full hour */
+#define NOW    (BEGIN + 10 * MINUTE)
+
+#define SCRIPT "<script>alert(1)</script>"
+
+struct answered {
+	struct http_response head;
+	char *body;
+	size_t nr;
+};
+
+static void answered_clear(struct answered *answered)
+{
+	free(answered->body);
+}
+
+/* Ten minutes of epochs of 10 s. */
+static void make_store(void)
+{
+	struct store *store = NULL;
+	struct profile *profile = make_profile("redis;main;get 5\n"
+					       "redis;main;libc.so!read;sys_read_[k] 3\n"
+					       "" SCRIPT ";main;" SCRIPT " 2\n");
+	uint64_t at;
+
+	CHECK_EQ(store_open_writer(in_folder("store"), &store, NULL), 0);
+	for (at = BEGIN; at < NOW; at += 10 * SECOND) {
+		const struct store_epoch epoch = {at, at + 10 * SECOND, .period_ns = 1};
+
+		CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+	}
+	store_close(store);
+	profile_free(profile);
+}
+
+static struct answered ask_with(const struct status *status, const char *target)
+{
+	const struct api api = {
+		.path = in_folder("store"),
+		.wall_ns = NOW,
+		.now_ns = 1000 * SECOND,
+		.store_bytes = 4096,
+		.status = status,
+	};
+	struct http_request request = {.host = NULL};
+	struct answered answered = {.body = NULL};
+	const struct api_route *route;
+	FILE *body = open_memstream(&answered.body, &answered.nr);
+
+	CHECK_EQ(http_request_parse(&request, target), 0);
+	route = api_find(request.path);
+	CHECK(route && !route->asset);
+	CHECK_EQ(api_answer(route, &api, &request, &answered.head, body), 0);
+	CHECK_EQ(fclose(body), 0);
+	return answered;
+}
+
+static struct answered ask(const char *target)
+{
+	return ask_with(NULL, target);
+}
+
+static void check_body(const char *target, int status, const char *part)
+{
+	cleanup(answered_clear) struct answered answered = ask(target);
+
+	CHECK_EQ(answered.head.status, status);
+	if (!strstr(answered.body, part))
+		CHECK_STR(answered.body, part);
+}
+
+TEST(parts_of_the_page_are_assets)
+{
+	CHECK(api_find("/")->asset != NULL);
+	CHECK(strstr(api_find("/stook.js")->asset, "class App") != NULL);
+	CHECK(api_find("/stook.css")->asset != NULL);
+	CHECK(!api_find("/../etc/passwd"));
+	CHECK(!api_find(""));
+	CHECK(!api_find("/api"));
+}
+
+TEST(each_question_has_an_answer)
+{
+	enter_folder();
+	make_store();
+	check_body("/api/store", 200, "\"red\": null");
+	check_body("/api/labels", 200, "\"redis\"");
+	check_body("/api/series", 200, "\"points\": 360");
+	check_body("/api/series?by=comm&from=-10m", 200,
+		   "{\"name\": \"redis\", \"total\": 480, \"amounts\": [8,8,");
+	check_body("/api/series?by=comm&from=-10m&top=1", 200, "\"rest\": [2,2,");
+	check_body("/api/series?by=category&from=-10m", 200, "\"name\": \"");
+	check_body("/api/series?by=comm&where=comm=redis", 200, "\"rest\": [0,0,");
+	check_body("/api/profile", 200, "{\"about\":{");
+	check_body("/api/profile?format=folded&where=comm=redis", 200, "redis;main;get 300");
+	check_body("/api/profile?format=json&categories=kernel", 200, "{");
+	check_body("/api/diff?from=-5m", 200, "\"difference\":{");
+	check_body("/api/diff?from=-5m&format=json&before_from=-10m&before_to=-5m", 200,
+		   "\"least_sigma\"");
+	check_body("/api/regressions", 404, "too little time");
+	check_body("/healthz", 200, "ok\n");
+	check_body("/metrics", 200, "\nstook_store_blocks{length=\"epoch\"} 60\n");
+	leave_folder();
+}
+
+TEST(a_profile_is_written_in_each_format)
+{
+	static const char *const formats[] = {"pprof", "perf",	     "folded", "report", "html",
+					      "svg",   "speedscope", "json",   "csv",	 "md"};
+	char target[64];
+	size_t i;
+
+	enter_folder();
+	make_store();
+	for (i = 0; i < ARRAY_SIZE(formats); i++) {
+		cleanup(answered_clear) struct answered answered = {.body = NULL};
+
+		(void)snprintf(target, sizeof(target), "/api/profile?format=%s", formats[i]);
+		answered = ask(target);
+		CHECK_EQ(answered.head.status, 200);
+		CHECK(answered.nr > 50);
+		CHECK(!strncmp(answered.head.file, "stook.", 6));
+	}
+	leave_folder();
+}
+
+TEST(pprof_is_of_the_last_seconds)
+{
+	struct answered answered;
+
+	enter_folder();
+	make_store();
+	answered = ask("/debug/pprof/profile?seconds=10");
+	CHECK_EQ(answered.head.status, 200);
+	CHECK_EQ((uint8_t)answered.body[0], 0x1f);
+	CHECK_EQ((uint8_t)answered.body[1], 0x8b);
+	answered_clear(&answered);
+	leave_folder();
+}
+
+TEST(bad_parameters_are_named)
+{
+	enter_folder();
+	make_store();
+	check_body("/api/profile?from=yesterday", 400, "bad value 'yesterday' for 'from'");
+	check_body("/api/profile?from=-1h&to=-2h", 400, "is not before");
+	check_body("/api/profile?format=exe", 400, "bad value 'exe' for 'format'");
+	check_body("/api/profile?where=((", 400, "\"error\": \"");
+	check_body("/api/profile?by=", 200, "{");
+	check_body("/api/profile?by=comm,,pid", 400, "a label is empty");
+	check_body("/api/profile?by=nothing", 404, "no sample has the label 'nothing'");
+	check_body("/api/profile?value=nothing", 400, "no value 'nothing'");
+	check_body("/api/profile?categories=/etc/passwd", 400, "kernel or waits");
+	check_body("/api/profile?from=-2h&to=-90m", 404, "no samples from");
+	check_body("/api/series?by=comm,pid", 400, "one label, or category");
+	check_body("/api/series?top=65", 400, "a number up to 64");
+	check_body("/api/regressions?format=svg", 400, "report, md, csv or json");
+	check_body("/debug/pprof/profile?seconds=0", 400, "at least 1");
+	check_body("/debug/pprof/profile?seconds=99999999", 400, "a number up to");
+	leave_folder();
+}
+
+/* In JSON for scripts, names are strings; only pages have markup. */
+TEST(names_do_not_become_markup)
+{
+	struct answered answered;
+
+	enter_folder();
+	make_store();
+	answered = ask("/api/profile?format=html");
+	CHECK(!strstr(answered.body, SCRIPT));
+	answered_clear(&answered);
+	answered = ask("/api/profile?format=svg");
+	CHECK(!strstr(answered.body, SCRIPT));
+	answered_clear(&answered);
+	answered = ask("/api/series?by=comm");
+	CHECK(strstr(answered.body, "{\"name\": \"" SCRIPT "\"") != NULL);
+	CHECK_STR(answered.head.type, "application/json");
+	answered_clear(&answered);
+	answered = ask("/api/profile?by=" SCRIPT);
+	CHECK_EQ(answered.head.status, 404);
+	CHECK_STR(answered.head.type, "application/json");
+	answered_clear(&answered);
+	leave_folder();
+}
+
+/* --- health ----------------------------------------------------------------------------------- */
+
+TEST(a_store_that_cannot_be_read_is_red)
+{
+	enter_folder();
+	check_body("/healthz", 503, "cannot open store");
+	check_body("/metrics", 200, "\nstook_healthy 0\n");
+	check_body("/api/profile", 503, "cannot open store");
+	check_body("/api/store", 503, "cannot open store");
+	make_file(in_folder("store"), "not a store, but a text that is long enough to look like one");
+	check_body("/healthz", 503, "store");
+	leave_folder();
+}
+
+static void check_health(const struct status *status, uint64_t last_to_ns, uint64_t wall_ns,
+			 uint64_t now_ns, const char *wanted)
+{
+	const struct store_extent extent = {.last_from_ns = last_to_ns - 10 * SECOND,
+					    .last_to_ns = last_to_ns};
+	const struct health health = health_of(status, &extent, NULL, wall_ns, now_ns);
+
+	CHECK_STR(health.why, wanted);
+	CHECK_EQ(health.is_red, *wanted != '\0');
+}
+
+TEST(health_is_red_when_data_stop)
+{
+	struct status status = {.started_ns = SECOND, .epoch_ns = 10 * SECOND};
+
+	check_health(NULL, BEGIN, BEGIN + 40 * SECOND, 0, "");
+	check_health(NULL, BEGIN, BEGIN + 41 * SECOND, 0, "no epoch was stored for 41 s");
+	check_health(NULL, BEGIN, BEGIN - 60 * SECOND, 0,
+		     "the last epoch ends in the future: was the clock set back?");
+	/* With an agent, the clock on the wall does not matter. */
+	check_health(&status, BEGIN, 0, 30 * SECOND, "");
+	check_health(&status, BEGIN, 0, 51 * SECOND, "no epoch was stored for 50 s");
+	status.stored_ns = 100 * SECOND;
+	check_health(&status, BEGIN, 0, 120 * SECOND, "");
+	status.is_paused = true;
+	check_health(&status, BEGIN, 0, 120 * SECOND, "");
+	check_health(&status, BEGIN, 0, 200 * SECOND,
+		     "the agent is paused; no epoch was stored for 100 s");
+}
+
+TEST(metrics_have_losses_and_walks_by_name)
+{
+	struct status status = {.entries = 10, .recorded = 7, .epoch_ns = SECOND};
+	struct answered answered;
+
+	enter_folder();
+	make_store();
+	status.lost[LOST_RING_FULL] = 3;
+	status.user_walks_ns[WALK_COMPLETE] = 6 * SECOND;
+	answered = ask_with(&status, "/metrics");
+	CHECK(strstr(answered.body, "\nstook_entries_total 10\n") != NULL);
+	CHECK(strstr(answered.body, "\nstook_samples_total{result=\"recorded\"} 7\n") != NULL);
+	CHECK(strstr(answered.body, "\nstook_lost_samples_total{reason=\"ring_full\"} 3\n") != NULL);
+	CHECK(strstr(answered.body, "\nstook_walked_cpu_seconds_total{stack=\"user\",end=\"complete\"} 6\n") !=
+	      NULL);
+	CHECK(strstr(answered.body, "\nstook_store_bytes 4096\n") != NULL);
+	answered_clear(&answered);
+	leave_folder();
+}
+
+TEST(a_status_is_read_whole)
+{
+	struct shared_status *shared = shared_status_new();
+	struct status status = {.entries = 1}, read;
+
+	CHECK(shared != NULL);
+	shared_status_write(shared, &status);
+	CHECK(shared_status_read(shared, &read));
+	CHECK_EQ(read.entries, 1);
+	shared->version++; /* the writer died in the middle */
+	CHECK(!shared_status_read(shared, &read));
+}
