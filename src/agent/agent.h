@@ -7,6 +7,9 @@
 
 #include "run/config.h"
 
+#define AGENT_DEFAULT_BUDGET   0.005 /* share of the machine */
+#define AGENT_DEFAULT_MAX_DISK (2ULL << 30)
+
 struct agent_options {
 	const char *store_path;
 	uint64_t frequency;		    /* the highest, samples per second and CPU */

@@ -24,9 +24,7 @@
 
 #define DEFAULT_FREQUENCY  19 /* odd on purpose: not in step with timers */
 #define DEFAULT_EPOCH_NS   (10 * NS_PER_SEC)
-#define DEFAULT_BUDGET	   0.005
 #define DEFAULT_RETAIN_NS  (7 * 24 * 3600 * NS_PER_SEC)
-#define DEFAULT_MAX_DISK   (2ULL << 30)
 #define DEFAULT_MAX_MEMORY (128ULL << 20)
 #define LEAST_MAX_MEMORY   (32ULL << 20)
 #define LEAST_MAX_DISK	   (1ULL << 20)
@@ -187,10 +185,10 @@ static int parse(int argc, char **argv, struct agent_options *ret, struct error 
 
 	*ret = (struct agent_options){
 		.frequency = DEFAULT_FREQUENCY,
-		.budget = DEFAULT_BUDGET,
-		.off_cpu_budget = DEFAULT_BUDGET,
+		.budget = AGENT_DEFAULT_BUDGET,
+		.off_cpu_budget = AGENT_DEFAULT_BUDGET,
 		.retain_ns = DEFAULT_RETAIN_NS,
-		.max_disk_bytes = DEFAULT_MAX_DISK,
+		.max_disk_bytes = AGENT_DEFAULT_MAX_DISK,
 		.max_memory_bytes = DEFAULT_MAX_MEMORY,
 		.tasks.interval_ns = DEFAULT_EPOCH_NS,
 		.stacks.labels = LABEL_COMM | LABEL_CGROUP,

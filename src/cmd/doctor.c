@@ -20,6 +20,7 @@
  */
 #include "cmd/commands.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,11 +35,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -142,6 +145,8 @@ static void judge(struct doctor *doctor, const char *name, int err, const struct
 #define TRIAL_MS	 30000 /* after that, it hangs */
 #define TRIAL_ARGS	 10
 #define OWN_FUNCTION	 "OWN_FUNCTION" /* is replaced by the place of a function that is not called */
+#define NEW_STORE	 "NEW_STORE" /* is replaced by a path in a folder that exists during the trial */
+#define STORE_FOLDER	 "/var/lib/stook" /* of the service stook-agent */
 #define RARE_FUNCTION	 "vfs_mknod"
 #define RARE_TRACEPOINT	 "t:sched:sched_process_exec"
 #define BRIEFLY		 "-q", "-d", "20ms"
@@ -166,6 +171,10 @@ static const struct trial {
 	 "no waits for locks (--locks)",
 	 STATE_LIMITED,
 	 {"profile", BRIEFLY_SAMPLING, "--locks"}},
+	{"agent",
+	 "the host cannot be sampled all the time",
+	 STATE_LIMITED,
+	 {"agent", BRIEFLY, "--store", NEW_STORE}},
 	{"sched", "no run times and delays of tasks", STATE_LIMITED, {"sched", BRIEFLY}},
 	{"funccount, user functions",
 	 "funccount, stackcount and tally have no functions and static probes of programs",
@@ -187,6 +196,32 @@ static int take_base(struct dl_phdr_info *info, size_t bytes, void *context)
 	return 1; /* the first one is the program */
 }
 
+/* Where the service keeps its store, if possible: SQLite needs more of a file system than a file does. */
+static bool make_folder(char *ret, size_t nr)
+{
+	static const char *const folders[] = {STORE_FOLDER, P_tmpdir};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(folders); i++) {
+		(void)snprintf(ret, nr, "%s/doctor-XXXXXX", folders[i]);
+		if (mkdtemp(ret))
+			return true;
+	}
+	return false;
+}
+
+static void remove_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)))
+		(void)unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder)
+		(void)closedir(folder);
+	(void)rmdir(path);
+}
+
 /* Runs a command, which writes its messages to a file. Does not return. */
 __attribute__((noreturn)) static void run_trial(const struct trial *trial, pid_t parent,
 						int messages)
@@ -194,7 +229,8 @@ __attribute__((noreturn)) static void run_trial(const struct trial *trial, pid_t
 	const struct command *command = command_find(trial->argv[0]);
 	const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	char *argv[TRIAL_ARGS + 1] = {NULL};
-	char place[64];
+	char place[64], folder[64], store[80];
+	bool has_folder = false;
 	uintptr_t base = 0;
 	int argc = 0, status;
 
@@ -207,11 +243,19 @@ __attribute__((noreturn)) static void run_trial(const struct trial *trial, pid_t
 	(void)dl_iterate_phdr(take_base, &base);
 	(void)snprintf(place, sizeof(place), PROCESS_OWN_PROGRAM "+0x%" PRIxPTR,
 		       (uintptr_t)cmd_doctor - base);
-	for (; argc < TRIAL_ARGS && trial->argv[argc]; argc++)
-		argv[argc] = strcmp(trial->argv[argc], OWN_FUNCTION) != 0
-				     ? (char *)trial->argv[argc]
-				     : place;
+	for (; argc < TRIAL_ARGS && trial->argv[argc]; argc++) {
+		argv[argc] = (char *)trial->argv[argc];
+		if (!strcmp(trial->argv[argc], OWN_FUNCTION)) {
+			argv[argc] = place;
+		} else if (!strcmp(trial->argv[argc], NEW_STORE)) {
+			has_folder = make_folder(folder, sizeof(folder));
+			(void)snprintf(store, sizeof(store), "%s/store", folder);
+			argv[argc] = store;
+		}
+	}
 	status = command->run(argc, argv);
+	if (has_folder)
+		remove_folder(folder);
 	(void)fflush(NULL);
 	_exit(status);
 }
@@ -634,6 +678,47 @@ static void check_names(struct doctor *doctor)
 	       "install its client library (libdebuginfod.so.1); the static program has none");
 }
 
+/* --- the agent --------------------------------------------------------------------------------- */
+
+static void check_store_folder(struct doctor *doctor)
+{
+	const bool is_there = access(STORE_FOLDER, F_OK) == 0;
+	const char *folder = is_there ? STORE_FOLDER : "/var/lib";
+	struct statvfs disk = {0};
+	uint64_t free_bytes;
+
+	if (access(folder, W_OK) < 0) {
+		find(doctor, "store folder", STATE_LIMITED, "the agent cannot keep its store there",
+		     "cannot write to '%s': %s", folder, strerror(errno));
+		advise(doctor, "run as root, or choose another path with --store");
+		return;
+	}
+	(void)statvfs(folder, &disk);
+	free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	find(doctor, "store folder", free_bytes < AGENT_DEFAULT_MAX_DISK ? STATE_LIMITED : STATE_OK,
+	     "the store may fill the disk: then epochs are dropped",
+	     "'" STORE_FOLDER "' can be %s, %.1f GB are free", is_there ? "written" : "made",
+	     (double)free_bytes / 1e9);
+	advise(doctor, "choose another path with --store, or less than the default of 2G with "
+		       "--max-disk");
+}
+
+static void check_agent(struct doctor *doctor)
+{
+	const bool has_systemd = access("/run/systemd/system", F_OK) == 0; /* as sd_booted() */
+	const unsigned nr = (unsigned)doctor->online.nr;
+
+	doctor->group = "agent";
+	check_store_folder(doctor);
+	find(doctor, "service manager", has_systemd ? STATE_OK : STATE_LIMITED,
+	     "the unit stook-agent.service cannot be used: nothing restarts an agent that fails",
+	     "%s", has_systemd ? "systemd" : "not systemd");
+	advise(doctor, "start 'stook agent' from the host's service manager");
+	find(doctor, "budget", STATE_OK, NULL,
+	     "%.3g %% of %u CPU%s: the agent may use %.3g ms a second", 100 * AGENT_DEFAULT_BUDGET,
+	     nr, nr == 1 ? "" : "s", 1000 * AGENT_DEFAULT_BUDGET * nr);
+}
+
 /* --- output ------------------------------------------------------------------------------------ */
 
 static const char *const states[NR_STATES] = {
@@ -725,7 +810,8 @@ static int print(const struct doctor *doctor, struct error *error)
 	"usage: stook doctor [OPTIONS]\n"                                                        \
 	"\n"                                                                                     \
 	"Finds out what works on this host, by trying: commands, privileges, kernel features,\n" \
-	"events, settings, names; and says what is lost without it, and what to do.\n"           \
+	"events, settings, names, what the agent needs; and says what is lost without it, and\n" \
+	"what to do.\n"                                                                          \
 	"The exit status is 1 if profiling does not work.\n"
 
 #define EXAMPLES           \
@@ -779,6 +865,7 @@ static int examine(struct doctor *doctor, struct error *error)
 	check_events(doctor);
 	check_settings(doctor);
 	check_names(doctor);
+	check_agent(doctor);
 	sorted = calloc(doctor->nr + 1, sizeof(*sorted));
 	if (doctor->failed || !sorted) {
 		free(sorted);

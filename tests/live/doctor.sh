@@ -96,6 +96,7 @@ examine() {
 		try "profile --off-cpu" profile -q -d 0.1 -f --off-cpu
 		try "profile --locks" profile -q -d 0.1 -f --locks
 		try sched sched -q -d 0.1
+		try agent agent -q -d 0.1 --store "$T/store.${#rows[@]}.$RANDOM"
 		try "funccount, user functions" funccount -q -d 0.1 "$T/spin:spin_inner"
 		try "funccount, kernel functions" funccount -q -d 0.1 vfs_mkdir
 		try "funccount, tracepoints" funccount -q -d 0.1 t:sched:sched_process_fork
@@ -206,6 +207,33 @@ is CAP_KILL ok
 examine "no seccomp" python3 tests/tools/without_seccomp.py
 is "helper processes" limited
 is profile ok
+
+# --- the agent -----------------------------------------------------------------------------------
+
+# under NAME SETUP: examines only the agent's rows, with another /var/lib.
+under() {
+	name=$1
+	hidden "mount -t tmpfs none /var/lib && $2"
+	"${inside[@]}" "$T/stook" doctor --json >"$T/doctor.json" 2>"$T/err" </dev/null
+	tabulate || fail "$name" "no JSON"
+}
+
+under "no folder" true
+is "store folder" ok
+check "no folder: it can be made" eval '[[ "$(of "store folder" found)" == *"can be made"* ]]'
+mkdir "$T/lib"
+under "folder" "mkdir /var/lib/stook; mount --bind $T/lib /var/lib/stook"
+is "store folder" ok
+is agent ok
+check_equal "folder: no file is left" "$(ls -A "$T/lib")$(ls -d /tmp/doctor-* 2>/dev/null)" ""
+under "small disk" "mkdir /var/lib/stook; mount -t tmpfs -o size=100m none /var/lib/stook"
+is "store folder" limited
+under "read-only disk" "mkdir /var/lib/stook; mount -t tmpfs -o ro none /var/lib/stook"
+is "store folder" limited
+check "read-only disk: the agent was tried elsewhere" test "$(of agent state)" = ok
+if [ -d /run/systemd/system ]; then systemd=ok; else systemd=limited; fi
+is "service manager" $systemd
+is budget ok
 
 # --- counters ------------------------------------------------------------------------------------
 
