@@ -9,12 +9,14 @@
 #   make bench        stook compared with other profilers, as root
 #   make format lint  clang-format in place; layer rules, clang-tidy, shellcheck, mandoc, codespell
 #   make install      PREFIX=/usr/local, DESTDIR=; STATIC=1 installs what `make static` makes
+#   make deb rpm image   packages, in build/deb, build/rpm and build/image; see tools/package
 #   make bless        accept the current output of the golden tests
 #
 #   V=1 shows the commands. DEV=1 turns warnings into errors. SAN=address,undefined builds with
 #   sanitizers, in a separate directory.
 
 PREFIX  ?= /usr/local
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 CC      ?= cc
 CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
@@ -104,7 +106,7 @@ FUZZERS    := $(patsubst tests/%.c,$(B)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)
 VM_PROGRAMS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/vm/programs/*.c)))
 
 .PHONY: all static check check-live check-hostile check-browser unit programs fuzz \
-	bench install format lint layers bless clean
+	bench install deb rpm image format lint layers bless clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -262,16 +264,23 @@ $(B)/install/stook.debug: $(B)/stook
 $(B)/install/stook: $(B)/stook $(B)/install/stook.debug
 	$(call say,STRIP,$@)$(OBJCOPY) --strip-all --add-gnu-debuglink=$(B)/install/stook.debug $< $@
 
-install: all $(B)/install/stook $(COMPLETIONS:%=$(B)/completion/%)
-	install -Dm755 $(B)/install/stook $(DESTDIR)$(PREFIX)/bin/stook
-	install -Dm644 $(B)/install/stook.debug $(DESTDIR)$(PREFIX)/bin/.debug/stook.debug
+# NOSTRIP=1 installs the whole program instead, for package builders, which have tools that strip it.
+PROGRAM := $(if $(NOSTRIP),$(B)/stook,$(B)/install/stook)
+
+install: all $(PROGRAM) $(COMPLETIONS:%=$(B)/completion/%)
+	install -Dm755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stook
+	$(if $(NOSTRIP),,install -Dm644 $(B)/install/stook.debug $(DESTDIR)$(PREFIX)/bin/.debug/stook.debug)
 	$(foreach s,$(COMPLETIONS),install -Dm644 $(B)/completion/$(s) \
 		$(DESTDIR)$(PREFIX)/share/$(COMPLETION_$(s)) &&) true
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	sed 's|/usr/local/bin|$(PREFIX)/bin|' systemd/stook-agent.service \
-		>$(DESTDIR)$(PREFIX)/lib/systemd/system/stook-agent.service
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' systemd/stook-agent.service >$(DESTDIR)$(UNITDIR)/stook-agent.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/stook-agent.service
+	install -Dm644 packaging/agent.conf $(DESTDIR)$(PREFIX)/share/doc/stook/agent.conf
 	for page in docs/*.1; do \
 		install -Dm644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit; done
+
+deb rpm image:
+	$(Q)tools/package $@
 
 clean:
 	$(Q)rm -rf build

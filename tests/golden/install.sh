@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `make install`: the installed files, the stripped program, and its debug file where debuggers look for it.
-# The static program is tested too, if it is built and up to date.
+# The static program is tested too, if it is built and up to date. Versions, capabilities and settings that stand in
+# several of the files for packages are the same.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
@@ -76,4 +77,47 @@ if make -q STATIC=1 build/static/stook 2>/dev/null; then
 	install_and_check static build/static/stook STATIC=1
 else
 	echo "SKIP install: static: needs build/static/stook as make static makes it now"
+fi
+
+# For package builders: the whole program, units where the distribution has them.
+at=$work/whole
+make -s NOSTRIP=1 install DESTDIR="$at" PREFIX=/usr UNITDIR=/lib/systemd/system >&2 || echo "FAIL install: NOSTRIP=1"
+check "NOSTRIP=1: the program is whole" cmp build/stook "$at/usr/bin/stook"
+check "NOSTRIP=1: no debug file" is_same "$(ls -A "$at/usr/bin")" stook
+check "UNITDIR: the service is there, and runs it" grep -q "^ExecStart=/usr/bin/stook agent " \
+	"$at/lib/systemd/system/stook-agent.service"
+
+version=$(sed -n 's/^VERSION := //p' Makefile)
+check "version: debian/changelog" is_same "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" "$version"
+check "version: stook.spec" is_same "$(sed -n 's/^Version: *//p' packaging/stook.spec)" "$version"
+check "version: daemonset.yaml" is_same "$(sed -n 's/.*image: stook://p' packaging/daemonset.yaml)" "$version"
+
+sorted() { grep -oE '[A-Z][A-Z_]+' | sed 's/^CAP_//' | sort | tr '\n' ' '; }
+capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' systemd/stook-agent.service | sorted)
+check "capabilities: daemonset.yaml" is_same \
+	"$(sed -n '/^ *add:/,/^ *resources:/s/^ *- \([A-Z_]*\).*/\1/p' packaging/daemonset.yaml | sorted)" "$capabilities"
+check "capabilities: Containerfile" is_same \
+	"$(grep -o -e '--cap-add [A-Z_,]*' packaging/Containerfile | sorted)" "$capabilities"
+
+# agent.conf shows options of the agent with their defaults.
+build/stook agent --help | tr -s ' \n' ' ' >"$work/help"
+sed -n 's/^# \([a-z-]*\) = \(.*\)/\1 \2/p' packaging/agent.conf >"$work/settings"
+while read -r key value; do
+	check "agent.conf: $key" grep -qE -e "--$key [A-Z]+ [^(]*\(default $value\)" "$work/help"
+done <"$work/settings"
+check "agent.conf: has settings" test -s "$work/settings"
+
+if python3 -c 'import yaml' 2>/dev/null; then
+	check "daemonset.yaml is YAML, without a key twice" python3 - packaging/daemonset.yaml <<-'PYTHON'
+	import sys, yaml
+	class Loader(yaml.SafeLoader):
+	    def construct_mapping(self, node, deep=False):
+	        keys = [key.value for key, _ in node.value]
+	        assert len(keys) == len(set(keys)), keys
+	        return super().construct_mapping(node, deep)
+	kinds = [part["kind"] for part in yaml.load_all(open(sys.argv[1]), Loader)]
+	sys.exit(kinds != ["Namespace", "DaemonSet"])
+	PYTHON
+else
+	echo "SKIP install: daemonset.yaml: needs python3-yaml"
 fi
