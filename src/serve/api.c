@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/moment.h"
 #include "base/sort.h"
 #include "base/strings.h"
 #include "base/text.h"

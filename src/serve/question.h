@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/moment.h"
+#include "base/clock.h"
 #include "profile/profile.h"
 #include "store/store.h"
 #include "view/table.h"
