@@ -126,24 +126,31 @@ uint64_t epochs_begin_next(struct epochs *epochs)
 	return clock_now_ns();
 }
 
-/* Replaces the map of the epoch before the last. Returns after a grace period. */
+/*
+ * Replaces the map of the epoch before the last. Returns after a grace period; a host that is short of memory makes
+ * creating the map slow, too. Without memory or a descriptor for a new map, the old one serves again, though samples are
+ * missed while it is emptied.
+ */
 static int replace_map(void *context)
 {
-	const struct epochs *epochs = context;
+	struct epochs *epochs = context;
 	const uint32_t slot = unused_slot(epochs);
-	const int *fd = epochs->fresh_fd < 0 ? &epochs->fds[slot] : &epochs->fresh_fd;
+	const int *fd = &epochs->fresh_fd;
 
+	epochs->fresh_fd = create_map(epochs);
+	if (epochs->fresh_fd < 0) {
+		int err = empty_map(epochs, epochs->fds[slot]);
+
+		if (err < 0)
+			return err;
+		fd = &epochs->fds[slot];
+	}
 	return bpf_map_update_elem(epochs->options.maps_fd, &slot, fd, BPF_ANY) < 0 ? -errno : 0;
 }
 
-int epochs_begin_ending(struct epochs *epochs, struct error *error)
+void epochs_begin_ending(struct epochs *epochs)
 {
-	epochs->fresh_fd = create_map(epochs);
-	/* Without memory or a descriptor for a new map, the one before the last serves again, though samples are missed. */
-	if (epochs->fresh_fd < 0 && empty_map(epochs, epochs->fds[unused_slot(epochs)]) < 0)
-		return error_set_errno(error, "cannot create or empty a %s", epochs->options.what);
 	aside_begin(&epochs->ending, replace_map, epochs);
-	return 0;
 }
 
 bool epochs_has_ended(struct epochs *epochs)
@@ -169,11 +176,9 @@ int epochs_end_last(struct epochs *epochs, struct error *error)
 
 int epochs_turn(struct epochs *epochs, uint64_t *ret_ended_ns, struct error *error)
 {
-	int err;
-
 	*ret_ended_ns = epochs_begin_next(epochs);
-	err = epochs_begin_ending(epochs, error);
-	return err < 0 ? err : epochs_end_last(epochs, error);
+	epochs_begin_ending(epochs);
+	return epochs_end_last(epochs, error);
 }
 
 static uint32_t ended_slot(const struct epochs *epochs)

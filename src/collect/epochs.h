@@ -29,7 +29,7 @@ struct epochs_options {
 struct epochs {
 	struct epochs_options options;
 	int fds[WIRE_EPOCH_SLOTS]; /* by slot: its current map; -1: none yet */
-	int fresh_fd; /* while an epoch ends: the map that is being entered; -1: none */
+	int fresh_fd; /* while an epoch ends, used by its thread: the map that is being entered; -1: none */
 	struct aside ending;
 	uint64_t *per_cpu; /* counters of all CPUs, as read */
 	uint64_t *now;	   /* sum of per_cpu */
@@ -60,7 +60,7 @@ int epochs_turn(struct epochs *epochs, uint64_t *ret_ended_ns, struct error *err
  * work during the grace period, until epochs_has_ended(); each ends.
  */
 uint64_t epochs_begin_next(struct epochs *epochs);
-int epochs_begin_ending(struct epochs *epochs, struct error *error);
+void epochs_begin_ending(struct epochs *epochs);
 bool epochs_has_ended(struct epochs *epochs);
 int epochs_end_last(struct epochs *epochs, struct error *error);
 

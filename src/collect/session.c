@@ -1024,9 +1024,9 @@ static int turn_epochs(struct session *session, uint64_t *ret_ended_ns, struct e
 	session->epoch_began_ns = *ret_ended_ns;
 	slicing_begin_epoch(&session->slicing, current_epoch(session), *ret_ended_ns,
 			    clock_asleep_ns());
-	for (i = 0; i < session->nr_sources && !err; i++)
-		err = epochs_begin_ending(session->sources[i].epochs, error);
-	while (!err && !have_ended(session)) {
+	for (i = 0; i < session->nr_sources; i++)
+		epochs_begin_ending(session->sources[i].epochs);
+	while (!have_ended(session)) {
 		(void)nanosleep(&nap, NULL);
 		if (!read)
 			read = read_meanwhile(session);
