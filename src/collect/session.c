@@ -51,6 +51,8 @@
 #define BUSY_POLL_NS (10 * NS_PER_MS) /* while the ring fills quickly */
 #define EPOCH_NS     (5 * NS_PER_SEC)
 #define TURN_NAP_NS  (2 * NS_PER_MS) /* between readings of the rings while an epoch ends */
+#define UNUSED_NS \
+	(60 * NS_PER_SEC) /* files that nobody uses are closed so often, or with each interval */
 
 /*
  * While process events or raw records keep coming, user space is not woken for each but polls at
@@ -133,6 +135,7 @@ struct session {
 	uint64_t polled_ns;		    /* when the last poll began */
 	uint64_t idle_ns, longest_stall_ns; /* see note_drained() */
 	uint64_t epoch_began_ns;
+	uint64_t swept_ns; /* when unused files were last closed */
 	struct slicing slicing;
 	bool ring_is_busy;
 	bool has_raw;	  /* the last read of the ring brought raw records */
@@ -979,6 +982,14 @@ static struct part_source source_of(const struct session *session)
 				    session->processes};
 }
 
+static void forget_unused(struct session *session)
+{
+	const struct part_source source = source_of(session);
+
+	part_forget_unused(&source, session->profile);
+	session->swept_ns = clock_now_ns();
+}
+
 /*
  * Reads the rings and the sideband while epochs end, which takes seconds if other load keeps the kernel's RCU thread
  * from running. Rings are read once more after the map of waits, see collect/waits.c.
@@ -1066,11 +1077,8 @@ static int end_epoch(struct session *session, uint64_t look_ns, struct error *er
 	for (i = 0; i < session->nr_sources; i++)
 		accounting_close_epoch(&session->sources[i].accounting, &counters[i]);
 	process_table_purge(session->processes, ended_ns);
-	if (file_table_is_crowded(session->files)) {
-		const struct part_source source = source_of(session);
-
-		part_forget_unused(&source, session->profile);
-	}
+	if (file_table_is_crowded(session->files) || ended_ns - session->swept_ns > UNUSED_NS)
+		forget_unused(session);
 	return 0;
 }
 
@@ -1230,6 +1238,7 @@ int session_start(struct session *session, struct error *error)
 	session->part_began_ns = clock_read_ns(CLOCK_REALTIME);
 	session->one_of = 1;
 	session->polled_ns = session->epoch_began_ns = session->idle_ns = session->started_ns;
+	session->swept_ns = session->started_ns;
 	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
 		      clock_read_ns(CLOCK_REALTIME), clock_asleep_ns());
 	session->probing_next_ns = 0;
@@ -1395,7 +1404,7 @@ int session_take_part(struct session *session, struct session_part *ret, struct 
 	}
 	session->profile = next;
 	note_part(session, ret);
-	part_forget_unused(&source, next);
+	forget_unused(session);
 	return 0;
 }
 
