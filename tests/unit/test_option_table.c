@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -348,4 +349,72 @@ TEST(option_takes_a_set)
 	CHECK_EQ(bits, 8);
 	CHECK_EQ(option_take_set("--by", "comm,pid,comm", names, 3, &bits, &error), 0);
 	CHECK_EQ(bits, 5);
+}
+
+/* Reads the options of a file with this text. */
+static int read_options(const char *text, char **ret)
+{
+	const struct option_group groups[] = {
+		{own_rows, ARRAY_SIZE(own_rows), &taken},
+		{shared_rows, ARRAY_SIZE(shared_rows), &taken},
+	};
+	const struct option_table table = {.groups = groups, .nr_groups = ARRAY_SIZE(groups)};
+	const int fd = memfd_create("options", MFD_CLOEXEC);
+	char path[64];
+	int err;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	taken = (struct taken){""};
+	error = (struct error){0};
+	err = option_table_read_file(&table, path, ret, &error);
+	(void)close(fd);
+	return err;
+}
+
+TEST(option_table_reads_files)
+{
+	char *text;
+
+	CHECK_EQ(read_options("", &text), 0);
+	free(text);
+	CHECK_EQ(read_options("# a comment\n\n  frequency =\t99 \r\nquiet=yes\n\tlines = no\n"
+			      "fold = a = # b\nexact = yes",
+			      &text),
+		 0);
+	CHECK_STR(taken.text, "frequency=99;quiet;fold=a = # b");
+	CHECK(taken.exact);
+	free(text);
+}
+
+TEST(option_table_refuses_files)
+{
+	static const struct {
+		const char *text, *wanted;
+	} files[] = {
+		{"quiet", "line 1: not of the form 'name = value': 'quiet'"},
+		{"\nfrequency = bad", "line 2: bad value 'bad' for --frequency: hertz, at least 1"},
+		{"quiet = maybe", "line 1: bad value 'maybe' for quiet: yes or no"},
+		{"frequenzy = 99", "line 1: unknown option 'frequenzy'"},
+		{"habit = yes", "line 1: unknown option 'habit'"},
+	};
+	static char large[70000];
+	char *text;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		CHECK_EQ(read_options(files[i].text, &text), -EINVAL);
+		CHECK(strstr(error.text, files[i].wanted) != NULL);
+		free(text);
+	}
+	CHECK_EQ(read_options("frequenzy = 99", &text), -EINVAL);
+	CHECK_STR(error.hint, "did you mean --frequency?");
+	free(text);
+	memset(large, '#', sizeof(large) - 1);
+	CHECK_EQ(read_options(large, &text), -EFBIG);
+	free(text);
+	CHECK_EQ(option_table_read_file(&(const struct option_table){0}, "/nowhere/options", &text,
+					&error),
+		 -ENOENT);
+	CHECK(!text);
 }

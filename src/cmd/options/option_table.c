@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/closest.h"
 #include "base/text.h"
 
@@ -528,6 +529,103 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 		} else {
 			err = table->take_word(table->context, argv[optind++], error);
 		}
+	}
+	return err;
+}
+
+/* --- files of options -------------------------------------------------------------------------- */
+
+#define OPTION_FILE_BYTES 65536
+#define BLANKS		  " \t\r"
+
+static char *trimmed(char *text)
+{
+	size_t nr;
+
+	text += strspn(text, BLANKS);
+	for (nr = strlen(text); nr && strchr(BLANKS, text[nr - 1]); nr--)
+		text[nr - 1] = '\0';
+	return text;
+}
+
+static int take_switch(const struct rows *rows, const struct option_row *row, const char *value,
+		       struct error *error)
+{
+	if (!strcmp(value, "no"))
+		return 0; /* which it is */
+	if (strcmp(value, "yes") != 0)
+		return option_bad(error, row->name, value, "yes or no");
+	return take_option(rows, row, NULL, error);
+}
+
+static int take_line(const struct rows *rows, char *line, struct error *error)
+{
+	char *equals = strchr(line, '='), *name, *value;
+	size_t i;
+
+	if (!equals)
+		return error_set(error, -EINVAL, "not of the form 'name = value': '%s'", line);
+	*equals = '\0';
+	name = trimmed(line);
+	value = trimmed(equals + 1);
+	for (i = 0; i < rows->nr; i++)
+		if (rows->rows[i]->help && !strcmp(rows->rows[i]->name, name))
+			return rows->rows[i]->value
+				       ? take_option(rows, rows->rows[i], value, error)
+				       : take_switch(rows, rows->rows[i], value, error);
+	(void)error_set(error, -EINVAL, "unknown option '%s'", name);
+	(void)hint_near(rows, name, error);
+	return -EINVAL;
+}
+
+/* Names the file and the line in an error. */
+static int at_line(const char *path, size_t number, struct error *error)
+{
+	const struct error reason = *error;
+
+	(void)error_set(error, reason.code, "'%s', line %zu: %s", path, number, reason.text);
+	if (*reason.hint)
+		error_hint(error, "%s", reason.hint);
+	return reason.code;
+}
+
+static int read_text(const char *path, char **ret, struct error *error)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	char *text = file ? malloc(OPTION_FILE_BYTES + 1) : NULL;
+	size_t nr;
+
+	if (!file)
+		return error_set_errno(error, "cannot open '%s'", path);
+	if (!text)
+		return error_no_memory(error, "");
+	errno = 0;
+	nr = fread(text, 1, OPTION_FILE_BYTES + 1, file);
+	text[nr < OPTION_FILE_BYTES ? nr : OPTION_FILE_BYTES] = '\0';
+	*ret = text;
+	if (ferror(file))
+		return error_set_errno(error, "cannot read '%s'", path);
+	return nr <= OPTION_FILE_BYTES ? 0
+				       : error_set(error, -EFBIG, "'%s' has more than %u KiB", path,
+						   OPTION_FILE_BYTES >> 10);
+}
+
+int option_table_read_file(const struct option_table *table, const char *path, char **ret_text,
+			   struct error *error)
+{
+	struct rows rows = {0};
+	char *at, *line;
+	size_t number = 0;
+	int err;
+
+	*ret_text = NULL;
+	list_rows(table, &rows);
+	err = read_text(path, ret_text, error);
+	for (at = *ret_text; !err && (line = strsep(&at, "\n"));) {
+		number++;
+		line = trimmed(line);
+		if (*line && *line != '#' && take_line(&rows, line, error) < 0)
+			err = at_line(path, number, error);
 	}
 	return err;
 }
