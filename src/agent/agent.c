@@ -13,6 +13,8 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -41,6 +43,16 @@
 #define REPORT_NS (3600 * NS_PER_SEC) /* between two reports of the cost */
 
 /*
+ * Names and unwind tables come in bursts, when programs begin. These shares of the budget pay for them afterwards; for
+ * names, the next ones wait until then, and for tables, as much is allowed at once as the share pays for in
+ * LONGEST_NS.
+ */
+#define NAMES_PACE	0.5
+#define TABLES_PACE	0.25
+#define FEW_TABLES_PACE 0.025
+#define LONGEST_NS	(60 * NS_PER_SEC) /* of epochs that are named and stored together */
+
+/*
  * A rest after the cost ran away, or after a session could not begin; each is twice as long as the one before, until
  * the budget is held again.
  */
@@ -65,6 +77,7 @@ enum {
 
 struct agent {
 	struct agent_options *options;
+	const struct agent_reader *reader;
 	struct collector collector;
 	struct stacks stacks;
 	struct sampled_event event;
@@ -72,9 +85,12 @@ struct agent {
 	struct keeper keeper;
 	struct governor governor;
 	struct service service;
-	int signal_fd; /* SIGUSR1 */
+	int signal_fd; /* SIGUSR1; SIGHUP with a configuration */
 	unsigned pauses;
-	uint64_t bpf_before_ns; /* of sessions that have ended */
+	struct session_cost before;    /* of sessions that have ended */
+	atomic_uint_fast64_t store_ns; /* CPU time for labels and the store */
+	uint64_t stored_ns,
+		naming_ns; /* when epochs were last given to be named; the cost of names until then */
 	uint64_t next_tick_ns, next_memory_ns, next_report_ns;
 	uint64_t rest_ns, rest_until_ns; /* the last rest */
 	uint64_t memory_bytes, most_memory_bytes;
@@ -82,23 +98,46 @@ struct agent {
 	struct serving serving;
 	struct shared_status *shared; /* NULL: none */
 	struct status status;
-	struct accounting before; /* of sessions that have ended */
-	pid_t server_pid;	  /* 0: none */
-	uint64_t server_next_ns;  /* when to start it again */
+	struct accounting counted; /* of sessions that have ended */
+	pid_t server_pid;	   /* 0: none */
+	uint64_t server_next_ns;   /* when to start it again */
 };
 
 /* --- cost ------------------------------------------------------------------------------------- */
 
+static struct session_cost cost_of_sessions(const struct agent *agent)
+{
+	struct session_cost sum = {0};
+
+	if (agent->stacks.session)
+		session_read_cost(agent->stacks.session, &sum);
+	sum.sample_ns += agent->before.sample_ns;
+	sum.switch_ns += agent->before.switch_ns;
+	sum.record_ns += agent->before.record_ns;
+	return sum;
+}
+
+static uint64_t rest_of(uint64_t whole, uint64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
 static struct governor_reading read_cost(const struct agent *agent)
 {
-	const struct session *session = agent->stacks.session;
+	const struct session_cost sessions = cost_of_sessions(agent);
+	const uint64_t thread_ns = intervals_cpu_ns(agent->stacks.intervals);
 	struct process_usage usage;
 
 	process_own_usage(false, agent->server_pid, &usage);
 	return (struct governor_reading){
 		.now_ns = clock_now_ns(),
-		.own_ns = usage.cpu_ns,
-		.bpf_ns = agent->bpf_before_ns + (session ? session_bpf_ns(session) : 0),
+		.cost_ns[COST_SAMPLES] = sessions.sample_ns,
+		.cost_ns[COST_RECORDS] = sessions.record_ns,
+		.cost_ns[COST_STORE] = agent->store_ns,
+		.cost_ns[COST_SWITCHES] = sessions.switch_ns,
+		.cost_ns[COST_EVENTS] = rest_of(usage.own_ns, thread_ns + sessions.record_ns),
+		.cost_ns[COST_NAMES] = rest_of(thread_ns, agent->store_ns),
+		.cost_ns[COST_HELPERS] = usage.helper_ns,
 	};
 }
 
@@ -108,9 +147,33 @@ static double rate_of(const struct agent *agent)
 	return (double)agent->options->frequency / agent->governor.one_of;
 }
 
+static const char *const cost_names[] = {
+#define X(id, by_rate, name) name,
+	GOVERNOR_COSTS(X)
+#undef X
+};
+
+#define COSTS_BYTES 256
+
+/* "samples 0.02 %, records 0.01 %, …" */
+static void print_costs(const struct governor *governor, char text[COSTS_BYTES])
+{
+	size_t at = 0;
+	unsigned i;
+
+	text[0] = '\0';
+	for (i = 0; i < NR_COSTS && at < COSTS_BYTES; i++)
+		if (governor->shares[i] > 0)
+			at += (size_t)snprintf(text + at, COSTS_BYTES - at, "%s%s %.2g %%",
+					       at ? ", " : "", cost_names[i],
+					       100 * governor->shares[i]);
+}
+
 static void report(const struct agent *agent)
 {
 	const struct governor *governor = &agent->governor;
+	const double bpf = governor->shares[COST_SAMPLES] + governor->shares[COST_SWITCHES];
+	char costs[COSTS_BYTES];
 
 	if (agent->options->tasks.quiet)
 		return;
@@ -118,10 +181,14 @@ static void report(const struct agent *agent)
 	       "at "
 	       "most %.0f MB; %" PRIuFAST64 " epochs stored, %" PRIuFAST64
 	       " dropped, store %.1f MB",
-	       100 * (governor->own + governor->bpf), governor->limits.nr_cpus, 100 * governor->own,
-	       100 * governor->bpf, rate_of(agent), (double)agent->memory_bytes / 1e6,
-	       (double)agent->most_memory_bytes / 1e6, agent->keeper.nr_stored,
-	       agent->keeper.nr_dropped, (double)agent->keeper.bytes / 1e6);
+	       100 * governor_share(governor), governor->limits.nr_cpus,
+	       100 * (governor_share(governor) - bpf), 100 * bpf, rate_of(agent),
+	       (double)agent->memory_bytes / 1e6, (double)agent->most_memory_bytes / 1e6,
+	       agent->keeper.nr_stored, agent->keeper.nr_dropped,
+	       (double)agent->keeper.bytes / 1e6);
+	print_costs(governor, costs);
+	if (agent->options->tasks.verbose)
+		inform("cost: %s", costs);
 }
 
 /* All processes and kernel maps. What is over the limit is reported when it gets worse. */
@@ -228,7 +295,7 @@ static void watch_server(struct agent *agent, uint64_t now_ns)
 static void count_session(struct agent *agent, bool is_last)
 {
 	struct status *status = &agent->status;
-	struct accounting all = agent->before;
+	struct accounting all = agent->counted;
 	struct session_summary summary;
 	size_t i;
 
@@ -247,7 +314,7 @@ static void count_session(struct agent *agent, bool is_last)
 	for (i = 0; i < WIRE_NR_LOSS_REASONS; i++)
 		status->lost[i] = all.sum.lost[i];
 	if (is_last)
-		agent->before = all;
+		agent->counted = all;
 }
 
 /* Tells the server how the agent is. */
@@ -269,8 +336,10 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 		status->kernel_walks_ns[i] = agent->keeper.kernel_walks_ns[i];
 	}
 	status->is_paused = agent->pauses != 0;
-	status->own_ns = cost->own_ns;
-	status->bpf_ns = cost->bpf_ns;
+	status->own_ns = status->bpf_ns = 0;
+	for (i = 0; i < NR_COSTS; i++)
+		*(i == COST_SAMPLES || i == COST_SWITCHES ? &status->bpf_ns : &status->own_ns) +=
+			cost->cost_ns[i];
 	status->memory_bytes = agent->memory_bytes;
 	status->rate_hz = rate_of(agent);
 	status->budget = agent->options->budget;
@@ -287,6 +356,13 @@ static void rest(struct agent *agent)
 	agent->rest_until_ns = clock_now_ns() + agent->rest_ns;
 }
 
+static int stop_session(struct agent *agent, struct error *error)
+{
+	agent->before = cost_of_sessions(agent);
+	count_session(agent, true);
+	return stacks_pause(&agent->stacks, error);
+}
+
 static int pause_for(struct agent *agent, unsigned reason, const char *why, struct error *error)
 {
 	const bool sampled = !agent->pauses;
@@ -294,11 +370,9 @@ static int pause_for(struct agent *agent, unsigned reason, const char *why, stru
 	agent->pauses |= reason;
 	if (!sampled)
 		return 0;
-	agent->bpf_before_ns += session_bpf_ns(agent->stacks.session);
-	count_session(agent, true);
 	complain("paused: %s", why);
 	service_notify(&agent->service, "STATUS=paused");
-	return stacks_pause(&agent->stacks, error);
+	return stop_session(agent, error);
 }
 
 /* If a session cannot begin, tries again after a rest. */
@@ -329,12 +403,113 @@ static void end_pause(struct agent *agent, unsigned reason)
 		resume(agent);
 }
 
+/* --- the configuration ------------------------------------------------------------------------ */
+
+static struct keeper_settings *make_settings(struct agent_options *options)
+{
+	struct keeper_settings *settings = calloc(1, sizeof(*settings));
+
+	if (!settings)
+		return NULL;
+	*settings = (struct keeper_settings){
+		.retain_ns = options->retain_ns,
+		.max_bytes = options->max_disk_bytes,
+		.is_off_cpu = options->off_cpu,
+		.rules = options->rules,
+	};
+	options->rules = (struct relabel_rules){0};
+	return settings;
+}
+
+/* Pools are made as large as their share of the memory, unless it is so small that little would work. */
+static void size_pools(struct agent_options *options)
+{
+	const uint64_t all = options->max_memory_bytes;
+
+	options->stacks.max_table_bytes = all / TABLES_SHARE;
+	options->stacks.naming.max_bytes = all / SYMBOLS_SHARE;
+	options->stacks.max_profile_bytes = all / PROFILES_SHARE;
+}
+
+/* Exchanges what can change in a run. The rest was used when it began. */
+static void exchange(struct agent_options *options, struct agent_options *next)
+{
+#define EXCHANGE(field)                                                   \
+	do {                                                              \
+		const __typeof__(options->field) before = options->field; \
+		options->field = next->field;                             \
+		next->field = before;                                     \
+	} while (0)
+	EXCHANGE(frequency);
+	EXCHANGE(budget);
+	EXCHANGE(off_cpu);
+	EXCHANGE(off_cpu_budget);
+	EXCHANGE(retain_ns);
+	EXCHANGE(max_disk_bytes);
+	EXCHANGE(max_memory_bytes);
+	EXCHANGE(pause_path);
+	EXCHANGE(rules);
+	EXCHANGE(config_text);
+	EXCHANGE(tasks.interval_ns);
+	EXCHANGE(tasks.quiet);
+	EXCHANGE(tasks.verbose);
+	EXCHANGE(stacks.comm);
+#undef EXCHANGE
+}
+
+/* The session is a new one afterwards, so that all of it has the new options. */
+static int take_options(struct agent *agent, struct agent_options *next, struct error *error)
+{
+	struct agent_options *options = agent->options;
+	struct keeper_settings *settings = make_settings(next);
+	const bool samples = agent->stacks.session != NULL;
+	int err;
+
+	if (!settings)
+		return error_no_memory(error, "");
+	if (strcmp(options->store_path, next->store_path) != 0)
+		complain("the store stays '%s': another one needs another agent",
+			 agent->keeper.path);
+	err = samples ? stop_session(agent, error) : 0;
+	keeper_set(&agent->keeper, settings);
+	exchange(options, next);
+	size_pools(options);
+	agent->governor.limits.budget = options->budget;
+	agent->governor.limits.most = (uint32_t)options->frequency;
+	agent->governor.one_of = 1;
+	if (!err && samples)
+		resume(agent);
+	return err;
+}
+
+/* A configuration that is not valid changes nothing. */
+static int reload(struct agent *agent, struct error *error)
+{
+	struct agent_options next;
+	struct error why = {0};
+	int err = agent->reader->read(agent->reader->context, &next, &why);
+
+	if (err) {
+		complain_error(&why);
+		complain("the configuration was not read again: the options stay as they were");
+		err = 0;
+	} else {
+		err = take_options(agent, &next, error);
+		if (!err)
+			complain("'%s' was read again", agent->options->config_path);
+	}
+	agent->reader->clear(&next);
+	return err;
+}
+
 static int take_signal(struct agent *agent, struct error *error)
 {
 	struct signalfd_siginfo info;
 
 	if (read(agent->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return 0;
+	if (info.ssi_signo == SIGHUP)
+		return reload(agent, error);
 	if (!(agent->pauses & PAUSED_BY_SIGNAL))
 		return pause_for(agent, PAUSED_BY_SIGNAL, "SIGUSR1; another one resumes", error);
 	end_pause(agent, PAUSED_BY_SIGNAL);
@@ -387,6 +562,20 @@ static int tick(struct agent *agent, struct error *error)
 	return err;
 }
 
+static int load(struct collector *collector, struct error *error)
+{
+	struct agent *agent = collector->context;
+	sigset_t hangup;
+
+	/* The run listens to it by now, and would end. */
+	if (agent->options->config_path) {
+		(void)sigemptyset(&hangup);
+		(void)sigaddset(&hangup, SIGHUP);
+		(void)sigprocmask(SIG_BLOCK, &hangup, NULL);
+	}
+	return inner_ops(agent)->load(&agent->stacks.collector, error);
+}
+
 static int prepare(struct collector *collector, struct error *error)
 {
 	struct agent *agent = collector->context;
@@ -400,20 +589,11 @@ static int prepare(struct collector *collector, struct error *error)
 	else
 		(void)close(cgroup_fd);
 	agent->stacks.collector.run = collector->run;
-	if (keeper_open(&agent->keeper, options->store_path, options->retain_ns,
-			options->max_disk_bytes, error) < 0)
+	if (keeper_open(&agent->keeper, options->store_path, make_settings(options), error) < 0)
 		return error->code;
-	agent->keeper.is_off_cpu = options->off_cpu;
 	if (options->listen && open_server(agent, error) < 0)
 		return error->code;
 	return inner_ops(agent)->prepare(&agent->stacks.collector, error);
-}
-
-static int load(struct collector *collector, struct error *error)
-{
-	struct agent *agent = collector->context;
-
-	return inner_ops(agent)->load(&agent->stacks.collector, error);
 }
 
 static int start(struct collector *collector, struct error *error)
@@ -431,6 +611,8 @@ static int start(struct collector *collector, struct error *error)
 	if (err)
 		return err;
 	first = read_cost(agent);
+	agent->stored_ns = first.now_ns;
+	agent->naming_ns = first.cost_ns[COST_NAMES] + first.cost_ns[COST_HELPERS];
 	governor_init(&agent->governor, &limits, &first);
 	agent->next_report_ns = first.now_ns + MEMORY_NS;
 	service_notify(&agent->service, "READY=1\nSTATUS=sampling");
@@ -474,32 +656,90 @@ static int wait_and_look(struct collector *collector, uint64_t until_ns, struct 
 	return err ? err : tick(agent, error);
 }
 
+/* What is not in proportion to the samples may use a share of the budget, when it comes in bursts. */
+static struct table_pace table_pace(const struct agent *agent)
+{
+	const double cpus = agent->options->budget * (double)agent->stacks.online.nr;
+	const double share =
+		cpus * (agent->governor.shed < SHED_TABLES ? TABLES_PACE : FEW_TABLES_PACE);
+
+	return (struct table_pace){(uint64_t)(share * (double)LONGEST_NS), share};
+}
+
+static void tell_shed(const struct agent *agent, enum governor_shed before)
+{
+	static const char *const sheds[] = {
+		[SHED_NOTHING] = "each epoch is stored by itself again",
+		[SHED_NAMING] = "epochs are named and stored a minute at a time",
+		[SHED_TABLES] = "few unwind tables are made, and stacks may be cut short",
+	};
+	const struct governor *governor = &agent->governor;
+	char costs[COSTS_BYTES];
+
+	print_costs(governor, costs);
+	complain("besides samples, %.3g %% of %u CPUs %s (now: %s): %s", 100 * governor->fixed_mean,
+		 governor->limits.nr_cpus,
+		 governor->shed > before ? "leave too little of --budget" : "are within --budget",
+		 costs, sheds[governor->shed]);
+}
+
 static int govern(struct agent *agent, struct error *error)
 {
 	const struct governor_reading now = read_cost(agent);
-	const uint32_t before = agent->governor.one_of;
+	struct governor *governor = &agent->governor;
+	const enum governor_shed shed = governor->shed;
+	const uint32_t one_of = governor->one_of;
 
-	governor_judge(&agent->governor, &now);
-	if (governor_is_runaway(&agent->governor)) {
+	governor_judge(governor, &now);
+	if (governor_is_runaway(governor)) {
 		rest(agent);
 		report(agent);
 		return pause_for(agent, PAUSED_BY_REST,
-				 "the cost is far over --budget at the lowest rate", error);
+				 "the cost is far over --budget with all saved that can be", error);
 	}
-	if (agent->governor.one_of < agent->governor.limits.most)
-		agent->rest_ns = 0; /* the budget is held again */
-	session_thin(agent->stacks.session, agent->governor.one_of);
-	if (agent->options->tasks.verbose || (before == 1) != (agent->governor.one_of == 1))
+	if (governor_share(governor) < governor->limits.budget)
+		agent->rest_ns = 0; /* it is held again */
+	session_thin(agent->stacks.session, governor->one_of);
+	if (governor->shed != shed) {
+		tell_shed(agent, shed);
+		agent->stacks.source.table_pace = table_pace(agent);
+		session_pace_tables(agent->stacks.session, &agent->stacks.source.table_pace);
+	}
+	if (agent->options->tasks.verbose || (one_of == 1) != (governor->one_of == 1))
 		report(agent);
 	return 0;
+}
+
+/*
+ * Naming an epoch reads the symbols of all files that have new code in it, so epochs are named together until the time
+ * that the last ones took is paid for by a share of the budget; for a minute at most.
+ */
+static bool is_due(struct agent *agent)
+{
+	const double pay = agent->options->budget * (double)agent->stacks.online.nr * NAMES_PACE;
+	const struct governor_reading now = read_cost(agent);
+	const uint64_t naming_ns = now.cost_ns[COST_NAMES] + now.cost_ns[COST_HELPERS];
+	const uint64_t since_ns =
+		now.now_ns - agent->stored_ns + agent->options->tasks.interval_ns / 2;
+	double wait_ns = LONGEST_NS;
+
+	if (agent->governor.shed < SHED_NAMING)
+		wait_ns = pay > 0 ? (double)rest_of(naming_ns, agent->naming_ns) / pay : 0;
+	if ((double)since_ns < wait_ns && since_ns < LONGEST_NS)
+		return false;
+	agent->stored_ns = now.now_ns;
+	agent->naming_ns = naming_ns;
+	return true;
 }
 
 static int end_epoch(struct collector *collector, bool is_last, struct error *error)
 {
 	struct agent *agent = collector->context;
-	int err = inner_ops(agent)->interval(&agent->stacks.collector, is_last, error);
+	int err = 0;
 
 	count_session(agent, false);
+	if (is_last || is_due(agent))
+		err = inner_ops(agent)->interval(&agent->stacks.collector, is_last, error);
 	return err || is_last || !agent->stacks.session ? err : govern(agent, error);
 }
 
@@ -568,6 +808,7 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 		.by_period = !options->off_cpu,
 		.waits = options->off_cpu ? &agent->waits : NULL,
 		.is_governed = true,
+		.table_pace = table_pace(agent),
 		.unit = "samples",
 		.event_name = PROFILE_CPU_TIME,
 		.period_unit = "nanoseconds",
@@ -579,26 +820,19 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 static int take(void *context, struct profile *profile, const struct session_part *part,
 		struct error *error)
 {
+	const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct agent *agent = context;
+	const int err = keeper_add(&agent->keeper, profile, part);
 
-	return keeper_add(&agent->keeper, profile, part);
+	agent->store_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	return err;
 }
 
 static const struct stack_command command = {.choose = choose, .take = take};
 
-/* Pools are made as large as their share of the memory, unless it is so small that little would work. */
-static void size_pools(struct agent_options *options)
+int agent_run(struct agent_options *options, const struct agent_reader *reader)
 {
-	const uint64_t all = options->max_memory_bytes;
-
-	options->stacks.max_table_bytes = all / TABLES_SHARE;
-	options->stacks.naming.max_bytes = all / SYMBOLS_SHARE;
-	options->stacks.max_profile_bytes = all / PROFILES_SHARE;
-}
-
-int agent_run(struct agent_options *options)
-{
-	struct agent agent = {.options = options, .serving = {.fd = -1}};
+	struct agent agent = {.options = options, .reader = reader, .serving = {.fd = -1}};
 	sigset_t signals;
 	int status;
 
@@ -607,6 +841,8 @@ int agent_run(struct agent_options *options)
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGUSR1);
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
+	if (options->config_path)
+		(void)sigaddset(&signals, SIGHUP);
 	agent.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	service_open(&agent.service);
 	stacks_init(&agent.stacks, &options->stacks, &command, &agent);

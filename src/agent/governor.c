@@ -1,6 +1,6 @@
 /*
- * A step assumes that the whole cost depends on the rate. Where it does not, a step down is repeated in the next window,
- * and one up stops too early, which is the better side to err on.
+ * The rate follows the samples' part of the cost at once, downwards, and after some cheap windows upwards. The rest is
+ * averaged over about a minute before it is believed: the symbols of a new program are read once, in one window.
  */
 #include "agent/governor.h"
 
@@ -11,24 +11,65 @@
 #define SLACK	  0.9 /* of the aim: a step up goes to this, so that the next one is not down */
 #define CHEAP_FOR 2   /* windows */
 
+/* Whatever the rest costs, samples may have this share of the budget: without them it would be spent for nothing. */
+#define LEAST_FOR_SAMPLES 0.1
+
+#define MEAN_NS	  60e9
+#define SETTLE_NS 90e9 /* after something was shed, until the mean shows it */
+#define DEAR_FOR  3    /* windows */
+#define LIGHT	  0.6  /* of the aim */
+#define LIGHT_FOR 12   /* windows: what was shed is missing in the cost */
+
 #define RUNAWAY	    4.0 /* times the budget */
 #define RUNAWAY_FOR 6	/* windows */
+
+static const bool is_by_rate[] = {
+#define X(id, by_rate, name) by_rate,
+	GOVERNOR_COSTS(X)
+#undef X
+};
 
 void governor_init(struct governor *governor, const struct governor_limits *limits,
 		   const struct governor_reading *first)
 {
-	*governor = (struct governor){.limits = *limits, .last = *first, .one_of = 1};
+	*governor = (struct governor){
+		.limits = *limits, .last = *first, .one_of = 1, .settled_ns = SETTLE_NS};
 }
 
 void governor_resume(struct governor *governor, const struct governor_reading *first)
 {
 	governor->last = *first;
-	governor->nr_cheap = governor->nr_runaway = 0;
+	governor->fixed_mean = 0;
+	governor->nr_cheap = governor->nr_dear = governor->nr_light = governor->nr_runaway = 0;
 }
 
 static uint64_t growth(uint64_t before, uint64_t now)
 {
 	return now > before ? now - before : 0;
+}
+
+double governor_share(const struct governor *governor)
+{
+	return governor->by_rate + governor->fixed;
+}
+
+static void measure(struct governor *governor, const struct governor_reading *now, double window_ns)
+{
+	const double all_ns = window_ns * (double)governor->limits.nr_cpus;
+	unsigned i;
+
+	governor->by_rate = governor->fixed = 0;
+	for (i = 0; i < NR_COSTS; i++) {
+		const double share =
+			(double)growth(governor->last.cost_ns[i], now->cost_ns[i]) / all_ns;
+
+		governor->shares[i] = share;
+		*(is_by_rate[i] ? &governor->by_rate : &governor->fixed) += share;
+	}
+	governor->fixed_mean +=
+		(governor->fixed - governor->fixed_mean) * (1 - exp(-window_ns / MEAN_NS));
+	governor->settled_ns += window_ns;
+	governor->last = *now;
 }
 
 /* Rounded up: the lower rate. */
@@ -40,27 +81,13 @@ static uint32_t stepped(const struct governor *governor, double ratio)
 	return one_of < governor->limits.most ? one_of : governor->limits.most;
 }
 
-void governor_judge(struct governor *governor, const struct governor_reading *now)
+static void choose_rate(struct governor *governor)
 {
-	const double window_ns = (double)growth(governor->last.now_ns, now->now_ns);
-	const double all_ns = window_ns * (double)governor->limits.nr_cpus;
-	double share, ratio;
-	uint32_t wanted;
+	const double budget = governor->limits.budget;
+	const double room = fmax(AIM * budget - governor->fixed_mean, LEAST_FOR_SAMPLES * budget);
+	const double ratio = governor->by_rate / room;
+	const uint32_t wanted = stepped(governor, ratio > 1 ? ratio : ratio / SLACK);
 
-	if (window_ns <= 0)
-		return;
-	governor->own = (double)growth(governor->last.own_ns, now->own_ns) / all_ns;
-	governor->bpf = (double)growth(governor->last.bpf_ns, now->bpf_ns) / all_ns;
-	governor->last = *now;
-	if (!(governor->limits.budget > 0))
-		return;
-	share = governor->own + governor->bpf;
-	ratio = share / (AIM * governor->limits.budget);
-	governor->nr_runaway = share > RUNAWAY * governor->limits.budget &&
-					       governor->one_of == governor->limits.most
-				       ? governor->nr_runaway + 1
-				       : 0;
-	wanted = stepped(governor, ratio > 1 ? ratio : ratio / SLACK);
 	if (ratio <= 1 && wanted >= governor->one_of) {
 		governor->nr_cheap = 0;
 		return;
@@ -69,6 +96,51 @@ void governor_judge(struct governor *governor, const struct governor_reading *no
 		return;
 	governor->one_of = wanted;
 	governor->nr_cheap = 0;
+}
+
+/* Also if samples cost too much at the lowest rate. */
+static bool is_dear(const struct governor *governor)
+{
+	const double aim = AIM * governor->limits.budget;
+
+	return governor->fixed_mean > aim || (governor->one_of == governor->limits.most &&
+					      governor->fixed_mean + governor->by_rate > aim);
+}
+
+static void choose_shed(struct governor *governor)
+{
+	const bool is_light =
+		!is_dear(governor) && governor->fixed_mean < LIGHT * AIM * governor->limits.budget;
+
+	governor->nr_dear =
+		is_dear(governor) && governor->settled_ns >= SETTLE_NS ? governor->nr_dear + 1 : 0;
+	governor->nr_light = is_light ? governor->nr_light + 1 : 0;
+	if (governor->nr_dear >= DEAR_FOR && governor->shed + 1 < NR_SHEDS) {
+		governor->shed++;
+		governor->settled_ns = 0;
+		governor->nr_dear = 0;
+	} else if (governor->nr_light >= LIGHT_FOR && governor->shed) {
+		governor->shed--;
+		governor->nr_light = 0;
+	}
+}
+
+void governor_judge(struct governor *governor, const struct governor_reading *now)
+{
+	const double window_ns = (double)growth(governor->last.now_ns, now->now_ns);
+	const bool had_shed_all = governor->shed + 1 == NR_SHEDS;
+
+	if (window_ns <= 0)
+		return;
+	measure(governor, now, window_ns);
+	if (!(governor->limits.budget > 0))
+		return;
+	governor->nr_runaway =
+		had_shed_all && governor_share(governor) > RUNAWAY * governor->limits.budget
+			? governor->nr_runaway + 1
+			: 0;
+	choose_rate(governor);
+	choose_shed(governor);
 }
 
 bool governor_is_runaway(const struct governor *governor)

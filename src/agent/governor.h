@@ -1,16 +1,42 @@
 /*
- * Holds what a run without end costs within a budget, by the share of samples that are taken. Pure arithmetic over
- * readings of the cost.
+ * Holds what a run without end costs within a budget. Pure arithmetic over readings of the cost.
  *
- * Only a part of the cost depends on the rate; the rest, such as reading the symbols of new programs, does not. So the
- * rate follows the cost in steps, down at once and up again later. If the cost stays far above the budget at the lowest
- * rate, sampling is not what can be saved on: then the run had better pause.
+ * Some of the cost is in proportion to the samples that are taken: the programs in the kernel, the records that they
+ * send, the profiles that are stored. The rest is not: process events, names, unwind tables. The rate of the samples is
+ * moved by the first part only, to what the rest leaves of the budget. If the rest alone is more than the budget, samples
+ * are not what can be saved on: then work is shed in the order of enum governor_shed, and if the cost stays far above
+ * the budget even so, the run had better pause.
  */
 #ifndef STOOK_AGENT_GOVERNOR_H
 #define STOOK_AGENT_GOVERNOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* What CPU time was spent on: id, if it is in proportion to the samples, name. */
+#define GOVERNOR_COSTS(X)                                                 \
+	X(SAMPLES, true, "samples")    /* BPF programs */                 \
+	X(RECORDS, true, "records")    /* of stacks, in user space */     \
+	X(STORE, true, "store")	       /* labels, and writing epochs */   \
+	X(SWITCHES, false, "switches") /* BPF programs, with --off-cpu */ \
+	X(EVENTS, false, "process events")                                \
+	X(NAMES, false, "names")                                          \
+	X(HELPERS, false, "helpers") /* processes that read files */
+
+enum governor_cost {
+#define X(id, by_rate, name) COST_##id,
+	GOVERNOR_COSTS(X)
+#undef X
+		NR_COSTS
+};
+
+/* What is saved on besides samples: each includes those before it. */
+enum governor_shed {
+	SHED_NOTHING,
+	SHED_NAMING, /* epochs are named and stored together */
+	SHED_TABLES, /* few unwind tables are made */
+	NR_SHEDS
+};
 
 struct governor_limits {
 	double budget; /* share of the time of all CPUs; 0: none */
@@ -21,27 +47,37 @@ struct governor_limits {
 /* Sums since the start. A sum that has fallen counts as unchanged. */
 struct governor_reading {
 	uint64_t now_ns;
-	uint64_t own_ns; /* CPU time of our processes */
-	uint64_t bpf_ns; /* time in BPF programs, which other processes pay */
+	uint64_t cost_ns[NR_COSTS];
 };
 
 struct governor {
 	struct governor_limits limits;
 	struct governor_reading last;
-	uint32_t one_of;     /* one sample in so many is taken */
-	double own, bpf;     /* shares of the time of all CPUs, in the last window */
-	unsigned nr_cheap;   /* windows in a row that left much of the budget */
-	unsigned nr_runaway; /* windows in a row far above it, at the lowest rate */
+	uint32_t one_of; /* one sample in so many is taken */
+	enum governor_shed shed;
+	/* Shares of the time of all CPUs, in the last window; and of them what is in proportion to the samples, or not. */
+	double shares[NR_COSTS];
+	double by_rate, fixed;
+	double settled_ns; /* since something was shed */
+	double fixed_mean; /* of about a minute: names and tables come in bursts */
+	unsigned nr_cheap; /* windows in a row that left much of the budget to samples */
+	unsigned nr_dear;  /* windows in a row in which the rest was too much */
+	unsigned
+		nr_light; /* windows in a row in which it was so little that nothing has to be shed */
+	unsigned nr_runaway; /* windows in a row far above the budget, with all shed */
 };
 
 void governor_init(struct governor *governor, const struct governor_limits *limits,
 		   const struct governor_reading *first);
 
-/* The cost begins anew, as after a pause: one_of stays. */
+/* The cost begins anew, as after a pause: one_of and what is shed stay. */
 void governor_resume(struct governor *governor, const struct governor_reading *first);
 
-/* Ends a window: sets one_of. */
+/* Ends a window: sets one_of and shed. */
 void governor_judge(struct governor *governor, const struct governor_reading *now);
+
+/* The share of the last window. */
+double governor_share(const struct governor *governor);
 
 /* True if the run should pause. */
 bool governor_is_runaway(const struct governor *governor);

@@ -59,18 +59,21 @@ static int begin_anew(struct keeper *keeper, struct error *error)
 	return open_store(keeper, error);
 }
 
-int keeper_open(struct keeper *keeper, const char *path, uint64_t retain_ns, uint64_t max_bytes,
+static void free_settings(struct keeper_settings *settings)
+{
+	if (settings)
+		relabel_rules_clear(&settings->rules);
+	free(settings);
+}
+
+int keeper_open(struct keeper *keeper, const char *path, struct keeper_settings *settings,
 		struct error *error)
 {
 	int err;
 
-	*keeper = (struct keeper){
-		.path = path,
-		.limits = {.epochs_ns = retain_ns ? earlier(retain_ns, EPOCHS_NS) : EPOCHS_NS,
-			   .minutes_ns = retain_ns,
-			   .hours_ns = retain_ns,
-			   .bytes = max_bytes},
-	};
+	*keeper = (struct keeper){.path = strdup(path), .settings = settings};
+	if (!keeper->path || !settings)
+		return error_no_memory(error, "");
 	err = open_store(keeper, error);
 	return err == -EBADMSG ? begin_anew(keeper, error) : err;
 }
@@ -79,6 +82,27 @@ void keeper_close(struct keeper *keeper)
 {
 	store_close(keeper->store);
 	keeper->store = NULL;
+	free_settings(keeper->settings);
+	free_settings(atomic_exchange(&keeper->next_settings, NULL));
+	keeper->settings = NULL;
+	free(keeper->path);
+	keeper->path = NULL;
+}
+
+void keeper_set(struct keeper *keeper, struct keeper_settings *settings)
+{
+	free_settings(atomic_exchange(&keeper->next_settings, settings));
+}
+
+static void take_settings(struct keeper *keeper)
+{
+	struct keeper_settings *next = atomic_exchange(&keeper->next_settings, NULL);
+
+	if (!next)
+		return;
+	free_settings(keeper->settings);
+	keeper->settings = next;
+	keeper->expire_ns = 0;
 }
 
 /* --- epochs ----------------------------------------------------------------------------------- */
@@ -139,22 +163,36 @@ static void count_walks(struct keeper *keeper, const struct profile *profile)
 /* A failure is tried again with the next epoch; if the store is damaged, that epoch finds out. */
 static void expire(struct keeper *keeper)
 {
+	const struct keeper_settings *settings = keeper->settings;
+	const uint64_t retain_ns = settings->retain_ns;
+	const struct store_limits limits = {
+		.epochs_ns = retain_ns ? earlier(retain_ns, EPOCHS_NS) : EPOCHS_NS,
+		.minutes_ns = retain_ns,
+		.hours_ns = retain_ns,
+		.bytes = settings->max_bytes,
+	};
 	const uint64_t now_ns = clock_now_ns();
 	struct error error = {0};
 
 	if (now_ns < keeper->expire_ns)
 		return;
-	if (!store_expire(keeper->store, &keeper->limits, clock_read_ns(CLOCK_REALTIME), &error))
+	if (!store_expire(keeper->store, &limits, clock_read_ns(CLOCK_REALTIME), &error))
 		keeper->expire_ns = now_ns + EXPIRE_NS;
 }
 
 int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part)
 {
+	struct label_sources sources = {.names = &part->names};
 	struct error error = {0};
-	int err = keeper->is_off_cpu ? labels_split_states(profile) : 0;
+	uint64_t left_out_ns = 0;
+	int err;
 
+	take_settings(keeper);
+	sources.rules = &keeper->settings->rules;
+	err = keeper->settings->is_off_cpu ? labels_split_states(profile) : 0;
 	if (!err)
-		err = labels_add(profile);
+		err = labels_add(profile, &sources, &left_out_ns);
+	keeper->left_out_ns += left_out_ns;
 	err = err ? error_no_memory(&error, "for an epoch") : append(keeper, profile, part, &error);
 	if (err) {
 		drop(keeper, &error);

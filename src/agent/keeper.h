@@ -2,7 +2,7 @@
  * Keeps the epochs of a run in a store, whatever happens to it: while the disk is full or read-only, epochs are dropped
  * and counted; a damaged store is moved aside and a new one begun. Removes what is too old or too much.
  *
- * All functions but keeper_open() are for the thread that names epochs; the counts may be read from others.
+ * All functions but keeper_open() and keeper_set() are for the thread that names epochs; the counts may be read from others.
  */
 #ifndef STOOK_AGENT_KEEPER_H
 #define STOOK_AGENT_KEEPER_H
@@ -11,31 +11,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/relabel.h"
 #include "base/error.h"
 #include "bpf/walk_end.h"
 #include "collect/session.h"
 #include "store/store.h"
 
-struct keeper {
-	const char *path;
-	struct store *store; /* NULL: could not be opened again */
-	struct store_limits limits;
-	uint64_t expire_ns;	 /* when to remove what is too old next */
-	uint64_t nr_dropped_now; /* epochs, since the last that was stored */
+/* On the heap; the keeper frees it. */
+struct keeper_settings {
+	uint64_t retain_ns; /* the age at which everything is removed; 0: never */
+	uint64_t max_bytes; /* of the store; 0: no limit */
 	bool is_off_cpu;
-	atomic_uint_fast64_t nr_stored, nr_dropped, bytes;
-	atomic_uint_fast64_t stored_ns; /* CLOCK_MONOTONIC, of the last epoch; 0: none */
-	atomic_uint_fast64_t user_walks_ns[NR_WALK_ENDS],
-		kernel_walks_ns[NR_WALK_ENDS]; /* time on a CPU, by how walks of stacks ended */
+	struct relabel_rules rules;
 };
 
-/*
- * retain_ns: the age at which everything is removed, 0: never. The caller calls keeper_close(), also after a failure.
- * 0 or a negative errno.
- */
-int keeper_open(struct keeper *keeper, const char *path, uint64_t retain_ns, uint64_t max_bytes,
+struct keeper {
+	char *path;
+	struct store *store; /* NULL: could not be opened again */
+	struct keeper_settings *settings;
+	struct keeper_settings *_Atomic next_settings; /* for the next epoch; NULL: the same */
+	uint64_t expire_ns;			       /* when to remove what is too old next */
+	uint64_t nr_dropped_now;		       /* epochs, since the last that was stored */
+	atomic_uint_fast64_t nr_stored, nr_dropped, bytes;
+	atomic_uint_fast64_t stored_ns;	  /* CLOCK_MONOTONIC, of the last epoch; 0: none */
+	atomic_uint_fast64_t left_out_ns; /* of samples, by rules */
+	/* Time on a CPU, by how the walks of its stacks ended. */
+	atomic_uint_fast64_t user_walks_ns[NR_WALK_ENDS], kernel_walks_ns[NR_WALK_ENDS];
+};
+
+/* The caller calls keeper_close(), also after a failure. Takes the settings. 0 or a negative errno. */
+int keeper_open(struct keeper *keeper, const char *path, struct keeper_settings *settings,
 		struct error *error);
 void keeper_close(struct keeper *keeper);
+
+/* From the next epoch on. For any thread. Takes the settings. */
+void keeper_set(struct keeper *keeper, struct keeper_settings *settings);
 
 /*
  * Labels the profile of an epoch and stores it. Reports what goes wrong itself, once until it goes well again, and

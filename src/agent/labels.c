@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,14 +141,8 @@ void cgroup_names_parse(const char *path, struct cgroup_names *ret)
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-struct label_list {
-	struct profile *profile;
-	struct set_label labels[LABEL_SET_MAX];
-	size_t nr;
-};
-
 /* Texts are names that others chose. */
-static int add_label(struct label_list *list, const char *key, const char *text)
+static int add_label(struct relabel_labels *list, const char *key, const char *text)
 {
 	int64_t key_string, string;
 
@@ -157,25 +152,54 @@ static int add_label(struct label_list *list, const char *key, const char *text)
 	string = profile_add_foreign_string(list->profile, text, strlen(text));
 	if (key_string < 0 || string < 0)
 		return -ENOMEM;
-	list->labels[list->nr++] =
+	list->set[list->nr++] =
 		(struct set_label){.key = (uint32_t)key_string, .text = (uint32_t)string};
 	return 0;
 }
 
-static int add_process(struct label_list *list, int32_t pid)
+/* If the program has samples: its file was read to name them. */
+static int add_build_id(struct relabel_labels *list, const char *program)
 {
-	cleanup_file FILE *file = pid ? process_open_file(pid, "comm") : NULL;
-	char name[64] = "", path[PATH_MAX] = "";
+	struct profile *profile = list->profile;
+	char text[2 * PROFILE_BUILD_ID_BYTES + 1] = "";
+	uint32_t i;
 
-	if (!file || !fgets(name, sizeof(name), file))
-		return 0;
-	name[strcspn(name, "\n")] = '\0';
-	if (process_program_path(pid, path) < 0)
-		path[0] = '\0';
-	return add_label(list, "process", name) ?: add_label(list, "executable", path);
+	for (i = 0; i < profile_nr_modules(profile) && *program; i++) {
+		const struct module *module = profile_module(profile, i);
+		const struct module_code *code = profile_code(profile, i);
+		unsigned k;
+
+		if (module->kind != MODULE_FILE || !code ||
+		    strcmp(profile_string(profile, module->name), program) != 0)
+			continue;
+		for (k = 0; k < code->build_id_bytes; k++)
+			(void)snprintf(text + 2 * k, 3, "%02x", code->build_id[k]);
+		break;
+	}
+	return add_label(list, "build_id", text);
 }
 
-static int add_cgroup(struct label_list *list, const char *path)
+/* known: NULL: nothing. */
+static int add_process(struct relabel_labels *list, const struct process_name *known)
+{
+	const struct sample_labels *labels = &list->sample;
+	char name[PROCESS_NAME_BYTES] = "", path[PATH_MAX] = "";
+	const char *shown = name, *program = path;
+
+	if (!labels->pid)
+		return 0;
+	process_name_read(labels->pid, name);
+	if (process_program_path(labels->pid, path) < 0 && known && known->path)
+		program = known->path;
+	if (!*shown && known)
+		shown = known->name;
+	if (!*shown)
+		shown = profile_string(list->profile, labels->comm);
+	return add_label(list, "process", shown)
+		       ?: add_label(list, "executable", program) ?: add_build_id(list, program);
+}
+
+static int add_cgroup(struct relabel_labels *list, const char *path)
 {
 	struct cgroup_names names;
 
@@ -186,11 +210,23 @@ static int add_cgroup(struct label_list *list, const char *path)
 		       ?: add_label(list, "slice", names.slice);
 }
 
+/* Of a process that is over, the cgroup of its nearest ancestor that is not. */
+static char *find_cgroup(int32_t pid, const struct process_name *known)
+{
+	char *path = pid ? cgroup_of_process(pid) : NULL;
+	size_t i;
+
+	for (i = 0; !path && known && i < PROCESS_ANCESTORS && known->ancestors[i]; i++)
+		path = cgroup_of_process(known->ancestors[i]);
+	return path;
+}
+
 /*
  * The kernel's programs know the cgroup of version 2. On a host with both versions, containers may be in those of
  * version 1 only.
  */
-static int choose_cgroup(struct profile *profile, const struct sample_labels *labels, uint32_t *ret)
+static int choose_cgroup(struct profile *profile, const struct sample_labels *labels,
+			 const struct process_name *known, uint32_t *ret)
 {
 	const char *path = profile_string(profile, labels->cgroup);
 	cleanup_free char *other = NULL;
@@ -199,7 +235,7 @@ static int choose_cgroup(struct profile *profile, const struct sample_labels *la
 	*ret = labels->cgroup;
 	if (*path && strcmp(path, "/") != 0)
 		return 0;
-	other = labels->pid ? cgroup_of_process(labels->pid) : NULL;
+	other = find_cgroup(labels->pid, known);
 	if (!other)
 		return 0;
 	string = profile_add_foreign_string(profile, other, strlen(other));
@@ -207,47 +243,83 @@ static int choose_cgroup(struct profile *profile, const struct sample_labels *la
 	return string < 0 ? -ENOMEM : 0;
 }
 
+/* In the number of a set: the sample is left out by a rule. */
+#define LEFT_OUT UINT32_MAX
+
+/* What an epoch's samples are labelled with. */
+struct labelling {
+	struct profile *profile;
+	const struct label_sources *sources;
+	struct u64_map known; /* hash of what distinguishes samples → what describe() has found */
+};
+
 /* Labels of a process in a cgroup: *ret is the number of the set, and in the upper half that of the cgroup's path. */
-static int describe(struct profile *profile, const struct sample_labels *labels, uint64_t *ret)
+static int describe(const struct labelling *labelling, const struct sample_labels *labels,
+		    uint64_t *ret)
 {
-	struct label_list list = {.profile = profile};
-	uint32_t cgroup;
-	int64_t set;
-	int err = choose_cgroup(profile, labels, &cgroup);
+	const struct process_name *known =
+		process_names_find(labelling->sources->names, labels->pid);
+	struct relabel_labels list = {.profile = labelling->profile, .sample = *labels};
+	int64_t set = LEFT_OUT;
+	int err = choose_cgroup(list.profile, labels, known, &list.sample.cgroup);
 
 	if (!err)
-		err = add_process(&list, labels->pid);
+		err = add_process(&list, known);
 	if (!err)
-		err = add_cgroup(&list, profile_string(profile, cgroup));
-	if (err)
-		return err;
-	set = profile_add_label_set(profile, list.labels, list.nr);
-	*ret = (uint64_t)set | (uint64_t)cgroup << 32;
-	return set < 0 ? (int)set : 0;
+		err = add_cgroup(&list, profile_string(list.profile, list.sample.cgroup));
+	if (!err)
+		err = relabel_rules_apply(labelling->sources->rules, &list);
+	if (err > 0)
+		set = profile_add_label_set(list.profile, list.set, list.nr);
+	if (err < 0 || set < 0)
+		return err < 0 ? err : (int)set;
+	*ret = (uint64_t)set | (uint64_t)list.sample.cgroup << 32;
+	return 0;
 }
 
-int labels_add(struct profile *profile)
+/* Rules may depend on the thread's name. */
+static uint64_t key_of(const struct labelling *labelling, const struct sample_labels *labels)
+{
+	return hash_add(labelling->sources->rules->nr ? labels->comm : 0,
+			(uint64_t)(uint32_t)labels->pid << 32 | labels->cgroup);
+}
+
+static int label_sample(struct labelling *labelling, uint32_t number, uint64_t *left_out)
+{
+	struct profile *profile = labelling->profile;
+	struct sample_labels labels = profile_sample(profile, number)->labels;
+	const uint64_t key = key_of(labelling, &labels);
+	const uint64_t *found = u64_map_find(&labelling->known, key);
+	uint64_t described = found ? *found : 0;
+	int err = 0;
+
+	if (!found)
+		err = describe(labelling, &labels, &described)
+			      ?: u64_map_set(&labelling->known, key, described);
+	if (err)
+		return err;
+	if ((uint32_t)described == LEFT_OUT) {
+		*left_out += profile_sample(profile, number)->count;
+		profile_drop_sample(profile, number);
+		return 0;
+	}
+	labels.set = (uint32_t)described;
+	labels.cgroup = (uint32_t)(described >> 32);
+	return profile_relabel_sample(profile, number, &labels);
+}
+
+int labels_add(struct profile *profile, const struct label_sources *sources, uint64_t *ret_left_out)
 {
 	const size_t nr = profile_nr_samples(profile); /* more are added meanwhile */
-	cleanup(u64_map_clear) struct u64_map known = {0};
+	struct labelling labelling = {profile, sources, {0}};
+	uint64_t left_out = 0;
 	uint32_t i;
 	int err = 0;
 
-	for (i = 0; i < nr && !err; i++) {
-		struct sample_labels labels = profile_sample(profile, i)->labels;
-		const uint64_t key = (uint64_t)(uint32_t)labels.pid << 32 | labels.cgroup;
-		const uint64_t *found = u64_map_find(&known, key);
-		uint64_t described = found ? *found : 0;
-
-		if (!found)
-			err = describe(profile, &labels, &described)
-				      ?: u64_map_set(&known, key, described);
-		if (err)
-			break;
-		labels.set = (uint32_t)described;
-		labels.cgroup = (uint32_t)(described >> 32);
-		err = profile_relabel_sample(profile, i, &labels);
-	}
+	for (i = 0; i < nr && !err; i++)
+		err = label_sample(&labelling, i, &left_out);
+	u64_map_clear(&labelling.known);
+	*ret_left_out = left_out;
 	return err;
 }
 

@@ -2,19 +2,29 @@
  * Labels of an epoch's samples besides thread names, pids and cgroups, without asking an orchestrator:
  *
  *	process, executable	name of the process, path of its program as it sees it
+ *	build_id		of the program, if it has samples itself
  *	container, pod		ids, from the path of the cgroup
  *	unit, slice		of systemd, likewise
  */
 #ifndef STOOK_AGENT_LABELS_H
 #define STOOK_AGENT_LABELS_H
 
+#include "agent/relabel.h"
+#include "proc/process_names.h"
 #include "profile/profile.h"
 
+struct label_sources {
+	const struct process_names *names; /* what the kernel has reported */
+	const struct relabel_rules *rules;
+};
+
 /*
- * Adds these labels to samples that have pids or cgroups. Processes that are over have only the last four. Reads /proc,
- * without blocking. 0 or -ENOMEM.
+ * Adds these labels to samples that have pids or cgroups. Reads /proc, without blocking; what it does not have any more
+ * is taken from sources->names. A process of which nothing is known has the name of its thread. Then applies the rules.
+ * *ret_left_out: the sum of the first value of samples that were left out by rules. 0 or -ENOMEM.
  */
-int labels_add(struct profile *profile);
+int labels_add(struct profile *profile, const struct label_sources *sources,
+	       uint64_t *ret_left_out);
 
 /*
  * If the stacks have the state of a thread as their outermost frame ("[sleeping]"), takes the frames away and counts

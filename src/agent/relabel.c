@@ -190,7 +190,7 @@ static size_t expand(const char *template, const char *value, const regmatch_t *
 {
 	size_t nr = 0, bytes;
 
-	for (; *template; template++) {
+	for (; *template; template ++) {
 		const char *from = template;
 
 		bytes = 1;

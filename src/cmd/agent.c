@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,22 @@ static int take_off_cpu_budget(void *context, const char *value, struct error *e
 	return budget_option_take("--off-cpu-budget", value, &options->off_cpu_budget, error);
 }
 
+static int take_relabel(void *context, const char *value, struct error *error)
+{
+	struct agent_options *options = context;
+
+	return relabel_rules_add(&options->rules, value, error);
+}
+
+static int take_exclude(void *context, const char *value, struct error *error)
+{
+	struct agent_options *options = context;
+
+	if (!*value)
+		return option_bad(error, "--exclude", value, "a regular expression");
+	return relabel_rules_exclude(&options->rules, value, error);
+}
+
 static int take_word(void *context, const char *word, struct error *error)
 {
 	(void)error_set(error, -EINVAL, "unexpected argument '%s'", word);
@@ -139,6 +156,12 @@ static const struct option_row rows[] = {
 	 "size pools for this much memory, of all processes and kernel maps (default 128M)"},
 	{0, "retain", "TIME", take_retain, "remove what is older (default 7d)"},
 	{0, "max-disk", "BYTES", take_max_disk, "keep the store below this size (default 2G)"},
+	{0, "relabel", "RULE", take_relabel,
+	 "keep or drop samples by their labels, or change labels; may be repeated"},
+	{0, "exclude", "RE", take_exclude,
+	 "leave out threads whose name matches (regular expression); may be repeated"},
+	OPTION_TEXT(0, "config", "PATH", struct agent_options, config_path,
+		    "read further options from lines 'name = value'; again at SIGHUP"),
 	OPTION_TEXT(0, "pause-file", "PATH", struct agent_options, pause_path,
 		    "pause and detach everything while this file exists"),
 	OPTION_TEXT(0, "listen", "WHERE", struct agent_options, listen,
@@ -166,7 +189,30 @@ static const struct option_row rows[] = {
 	"  stook agent --store /tmp/redis.store --comm '^redis' -F 99 --budget 2%\n" \
 	"  stook agent --store /var/lib/stook/store --pause-file /run/stook/pause"
 
-static int parse(int argc, char **argv, struct agent_options *ret, struct error *error)
+static const struct agent_options defaults = {
+	.frequency = DEFAULT_FREQUENCY,
+	.budget = AGENT_DEFAULT_BUDGET,
+	.off_cpu_budget = AGENT_DEFAULT_BUDGET,
+	.retain_ns = DEFAULT_RETAIN_NS,
+	.max_disk_bytes = AGENT_DEFAULT_MAX_DISK,
+	.max_memory_bytes = DEFAULT_MAX_MEMORY,
+	.tasks.interval_ns = DEFAULT_EPOCH_NS,
+	.stacks.labels = LABEL_COMM | LABEL_CGROUP,
+	.stacks.kept_labels = LABEL_PID,
+};
+
+static void clear(struct agent_options *options)
+{
+	task_options_clear(&options->tasks);
+	stack_options_clear(&options->stacks);
+	relabel_rules_clear(&options->rules);
+	free(options->config_text);
+	options->config_text = NULL;
+}
+
+/* The command line, after the file if one is named in it. */
+static int parse_once(int argc, char **argv, const char *config_path, struct agent_options *ret,
+		      struct error *error)
 {
 	const struct option_group groups[] = {
 		{rows, ARRAY_SIZE(rows), ret},
@@ -181,20 +227,25 @@ static int parse(int argc, char **argv, struct agent_options *ret, struct error 
 		.usage = USAGE,
 		.examples = EXAMPLES,
 	};
-	int err;
+	int err = 0;
 
-	*ret = (struct agent_options){
-		.frequency = DEFAULT_FREQUENCY,
-		.budget = AGENT_DEFAULT_BUDGET,
-		.off_cpu_budget = AGENT_DEFAULT_BUDGET,
-		.retain_ns = DEFAULT_RETAIN_NS,
-		.max_disk_bytes = AGENT_DEFAULT_MAX_DISK,
-		.max_memory_bytes = DEFAULT_MAX_MEMORY,
-		.tasks.interval_ns = DEFAULT_EPOCH_NS,
-		.stacks.labels = LABEL_COMM | LABEL_CGROUP,
-		.stacks.kept_labels = LABEL_PID,
-	};
-	err = option_table_parse(&table, argc, argv, error);
+	*ret = defaults;
+	optind = 0; /* glibc: begins anew */
+	if (config_path)
+		err = option_table_read_file(&table, config_path, &ret->config_text, error);
+	return err ? err : option_table_parse(&table, argc, argv, error);
+}
+
+static int parse(int argc, char **argv, struct agent_options *ret, struct error *error)
+{
+	int err = parse_once(argc, argv, NULL, ret, error);
+	const char *path = ret->config_path;
+
+	if (!err && path) {
+		clear(ret);
+		err = parse_once(argc, argv, path, ret, error);
+		ret->config_path = path;
+	}
 	if (err)
 		return err;
 	if (ret->token_file && !ret->listen)
@@ -206,8 +257,22 @@ static int parse(int argc, char **argv, struct agent_options *ret, struct error 
 	return -EINVAL;
 }
 
+struct words {
+	int argc;
+	char **argv;
+};
+
+static int read_again(void *context, struct agent_options *ret, struct error *error)
+{
+	const struct words *words = context;
+
+	return parse(words->argc, words->argv, ret, error);
+}
+
 int cmd_agent(int argc, char **argv)
 {
+	struct words words = {argc, argv};
+	const struct agent_reader reader = {read_again, clear, &words};
 	struct agent_options options;
 	struct error error = {0};
 	int err = parse(argc, argv, &options, &error);
@@ -217,9 +282,8 @@ int cmd_agent(int argc, char **argv)
 		complain_error(&error);
 		status = EXIT_USAGE;
 	} else if (!err) {
-		status = agent_run(&options);
+		status = agent_run(&options, &reader);
 	}
-	task_options_clear(&options.tasks);
-	stack_options_clear(&options.stacks);
+	clear(&options);
 	return status;
 }

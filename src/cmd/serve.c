@@ -68,10 +68,11 @@ static int parse(struct serve_options *options, int argc, char **argv, struct er
 			 "\n"
 			 "Serves a page and an API with what 'stook agent' keeps. Needs no rights\n"
 			 "but to read the store.\n",
-		.examples = "\nexamples:\n"
-			    "  stook serve --store STORE\n"
-			    "  stook serve --store STORE --listen 127.0.0.1:8080 --token-file TOKEN\n"
-			    "  curl --unix-socket /run/stook/stook.sock http://localhost/metrics",
+		.examples =
+			"\nexamples:\n"
+			"  stook serve --store STORE\n"
+			"  stook serve --store STORE --listen 127.0.0.1:8080 --token-file TOKEN\n"
+			"  curl --unix-socket /run/stook/stook.sock http://localhost/metrics",
 	};
 	int err = option_table_parse(&table, argc, argv, error);
 

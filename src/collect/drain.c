@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "proc/cgroup.h"
 
@@ -84,6 +85,7 @@ struct drain {
 	bool expects_end;
 	struct u64_map kept; /* like ids: stacks of older epochs on which a thread may still wait */
 
+	struct process_names names;
 	struct deferred_list deferred;
 	struct kernel_code kernel_code;
 };
@@ -183,6 +185,7 @@ void drain_free(struct drain *drain)
 	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
 		u64_map_clear(&drain->ids[slot]);
 	deferred_list_clear(&drain->deferred);
+	process_names_clear(&drain->names);
 	u64_map_clear(&drain->cgroup_names);
 	u64_map_clear(&drain->kept);
 	waits_clear(&drain->waits);
@@ -490,6 +493,24 @@ static int64_t cgroup_name(struct drain *drain, uint64_t id)
 	return string;
 }
 
+/* Its program may exec another one, which then counts. */
+static int note_name(struct drain *drain, int32_t pid)
+{
+	const struct process_name *known = process_names_find(&drain->names, pid);
+	struct process_name name;
+	const char *path = process_table_name(drain->options.processes, pid, &name);
+
+	if (known && !strcmp(known->name, name.name) && !strcmp(known->path ?: "", path ?: ""))
+		return 0;
+	return process_names_add(&drain->names, &name, path);
+}
+
+void drain_take_names(struct drain *drain, struct process_names *ret)
+{
+	*ret = drain->names;
+	drain->names = (struct process_names){0};
+}
+
 /* Adds one sample. Returns the value for ids, or -ENOMEM. */
 static int64_t add_to_profile(struct drain *drain, const struct wire_record *record,
 			      const char *comm, const struct user_part *user)
@@ -523,6 +544,8 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 		string = profile_add_string(profile, comm);
 	if (wanted & LABEL_CGROUP)
 		cgroup = cgroup_name(drain, record->cgroup);
+	if (drain->options.names_processes && note_name(drain, (int32_t)record->pid) < 0)
+		return -ENOMEM;
 	if (probe.frame != NO_PROBE_FRAME) {
 		frames[nr] = probe.frame;
 		has_kernel_leaf = profile_frame(profile, frames[nr++])->kind == FRAME_KERNEL;
@@ -738,7 +761,7 @@ static bool awaits(const struct drain *drain, const struct wire_record *record)
 				    record->time_ns);
 }
 
-static int replay_record(struct drain *drain, const struct wire_record *record)
+static int replay_one(struct drain *drain, const struct wire_record *record)
 {
 	struct u64_map *ids = &drain->ids[record->epoch % WIRE_EPOCH_SLOTS];
 	struct user_part user = {.frames = (const uint64_t *)(record + 1),
@@ -760,6 +783,17 @@ static int replay_record(struct drain *drain, const struct wire_record *record)
 	if (!err && sample != HIDDEN)
 		sample |= (uint64_t)record->place << PLACE_SHIFT;
 	return err ? err : u64_map_set(ids, record->id, sample); /* cannot fail: the key exists */
+}
+
+static int replay_record(struct drain *drain, const struct wire_record *record)
+{
+	const bool is_timed = drain->options.is_timed;
+	const uint64_t began_ns = is_timed ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+	int err = replay_one(drain, record);
+
+	if (is_timed)
+		drain->totals.record_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	return err;
 }
 
 struct retry {

@@ -86,6 +86,8 @@ struct drain_options {
 	struct unwinder *unwinder;	       /* for raw records; NULL: none are expected */
 	const struct slicing *slicing;	       /* NULL: no time slices */
 	struct kernel_code_names kernel_names; /* .name NULL: kernel code is named later */
+	bool is_timed;			       /* measures totals.record_ns */
+	bool names_processes;		       /* see drain_take_names() */
 };
 
 struct drain_totals {
@@ -96,6 +98,7 @@ struct drain_totals {
 	uint64_t bad_records; /* records with inconsistent lengths */
 	uint64_t unsliced;    /* records in no slice of time: the profile has its maximum */
 	uint64_t first_ns;    /* time of the earliest sample; 0: none yet */
+	uint64_t record_ns;   /* CPU time for replaying records */
 	/* Off-CPU. shown + hidden = counted + sent + open + cut, of `waits`. */
 	uint64_t shown_ns, hidden_ns, counted_ns;
 	/* Part of shown and hidden: waits of a thread and place of which none was walked. */
@@ -149,6 +152,9 @@ void drain_expect_end(struct drain *drain);
  * only after drain_close_epoch(). 0 or -ENOMEM: then the profile stays.
  */
 int drain_change_profile(struct drain *drain, struct profile *profile);
+
+/* Takes what the processes of the samples were called, since the last call. Empty unless options.names_processes. */
+void drain_take_names(struct drain *drain, struct process_names *ret);
 
 /* Marks the files of events that are not replayed yet, and of records that wait for a table. */
 void drain_mark_files(const struct drain *drain);

@@ -55,6 +55,7 @@ int part_take(const struct part_source *source, struct profile *taken, struct pr
 		session_part_clear(&part);
 		return -ENOMEM;
 	}
+	drain_take_names(source->drain, &part.names);
 	*ret = part;
 	return 0;
 }
@@ -64,6 +65,7 @@ void session_part_clear(struct session_part *part)
 	profile_free(part->profile);
 	file_table_free(part->files);
 	runtime_table_free(part->runtimes);
+	process_names_clear(&part->names);
 	*part = (struct session_part){0};
 }
 

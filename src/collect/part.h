@@ -15,6 +15,7 @@ struct session_part {
 	struct profile *profile;
 	struct file_table *files;
 	struct runtime_table *runtimes;
+	struct process_names names; /* if session_options has names_processes */
 	/* When the one before and this one were taken, CLOCK_REALTIME. */
 	uint64_t began_ns, ended_ns;
 	/* Period of the clock, times the samples that one represents; 0: no clock, or it varied. */

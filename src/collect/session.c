@@ -82,6 +82,7 @@
 #define LAST_LOOK_NS  (2 * NS_PER_SEC)
 
 #define SAMPLING_NICE (-20)
+#define IDLE_NICE     19
 
 /* So soon after a part was taken, another rate is that of the whole next one. */
 #define THIN_NS (100 * NS_PER_MS)
@@ -420,6 +421,8 @@ static int make_drain(struct session *session, struct error *error)
 		.unwinder = session->unwinder,
 		.slicing = &session->slicing,
 		.kernel_names = session->options.kernel_names,
+		.is_timed = session->options.is_governed,
+		.names_processes = session->options.names_processes,
 	};
 	const struct session_probes *probes = session->options.probes;
 	const struct sampler_waits *waits = session->options.waits;
@@ -614,6 +617,17 @@ static void restore_priority(struct session *session)
 		worker_set_opener_niceness(session->worker, session->niceness);
 }
 
+/* A run that keeps its priority wants no spike of CPU time, which unwind tables are at its beginning. */
+static void lower_parsers(struct session *session)
+{
+	if (!session->options.keeps_priority)
+		return;
+	worker_set_niceness(session->worker, IDLE_NICE);
+	worker_set_opener_niceness(session->worker, session->niceness);
+	if (session->unwinder && session->options.table_pace.most_ns)
+		unwinder_pace(session->unwinder, &session->options.table_pace);
+}
+
 static int set_up(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
@@ -630,6 +644,7 @@ static int set_up(struct session *session, struct error *error)
 		err = make_drain(session, error);
 	if (err)
 		return err;
+	lower_parsers(session);
 	/*
 	 * Open the events before reading maps: what happens in between is then seen twice rather
 	 * than missed.
@@ -1285,12 +1300,19 @@ static int settle(struct session *session, uint64_t until_ns, bool last, struct 
 	return err ? error_set(error, err, "cannot walk the samples: %s", strerror(-err)) : 0;
 }
 
+/* True if tables come so late that samples would wait for them into the next interval, or longer. */
+static bool is_paced(const struct session *session)
+{
+	return session->options.table_pace.most_ns && session->unwinder &&
+	       unwinder_is_in_debt(session->unwinder);
+}
+
 int session_flush(struct session *session, struct error *error)
 {
 	int err = end_epoch(session, EPOCH_LOOK_NS, error);
 
 	if (!err)
-		err = settle(session, clock_now_ns() + SETTLE_NS, false, error);
+		err = settle(session, clock_now_ns() + SETTLE_NS, is_paced(session), error);
 	(void)worker_wait_for_looks(session->worker, clock_now_ns() + EPOCH_LOOK_NS, -1);
 	return err;
 }
@@ -1419,15 +1441,24 @@ void session_thin(struct session *session, uint32_t one_of)
 	session->one_of = one_of;
 }
 
-uint64_t session_bpf_ns(const struct session *session)
+void session_read_cost(const struct session *session, struct session_cost *ret)
 {
 	const struct source *first = first_source(session);
 	struct wire_counters now;
-	uint64_t sum_ns = first->accounting.sum.run_ns;
 
+	*ret = (struct session_cost){
+		.sample_ns = first->accounting.sum.run_ns,
+		.switch_ns = walk_budget_paid_ns(&session->budget),
+		.record_ns = drain_totals(session->drain)->record_ns,
+	};
 	if (!first->waits && epochs_read_progress(first->epochs, &now) == 0)
-		sum_ns += now.run_ns;
-	return sum_ns + walk_budget_paid_ns(&session->budget);
+		ret->sample_ns += now.run_ns;
+}
+
+void session_pace_tables(struct session *session, const struct table_pace *pace)
+{
+	if (session->unwinder)
+		unwinder_pace(session->unwinder, pace);
 }
 
 struct file_table *session_files(struct session *session)

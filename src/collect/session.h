@@ -82,9 +82,12 @@ struct session_options {
 	size_t max_profile_bytes;
 	/* Names of kernel code, as they are shown; .name NULL: they are not asked for while it is there. */
 	struct kernel_code_names kernel_names;
-	/* session_thin() may be called, and session_bpf_ns(). Only for one clock, by_period or with waits. */
+	/* session_thin() may be called, and session_read_cost(). Only for one clock, by_period or with waits. */
 	bool is_governed;
-	bool keeps_priority; /* ours is not raised, nor the opener's; process events are read less often */
+	/* Ours is not raised, nor the opener's, and parsers have the lowest; process events are read less often. */
+	bool keeps_priority;
+	struct table_pace table_pace; /* .most_ns 0: the default */
+	bool names_processes;	      /* parts have what their processes were called */
 	bool bpf_statistics; /* enable BPF run-time statistics; costs some 50 ns per sample */
 };
 
@@ -179,8 +182,16 @@ int session_stop(struct session *session, struct error *error);
 /* From now on one sample in `one_of` is taken, with the weight of all of them. Requires is_governed. */
 void session_thin(struct session *session, uint32_t one_of);
 
-/* Returns the time spent in the programs since the start, as measured by them. Requires is_governed. */
-uint64_t session_bpf_ns(const struct session *session);
+/* Time spent since the start. Requires is_governed. */
+struct session_cost {
+	uint64_t sample_ns, switch_ns; /* in the programs, as measured by them */
+	uint64_t record_ns;	       /* CPU time of the caller, for the records of samples */
+};
+
+void session_read_cost(const struct session *session, struct session_cost *ret);
+
+/* Changes options.table_pace. */
+void session_pace_tables(struct session *session, const struct table_pace *pace);
 
 /* Owned by the session. */
 struct profile *session_profile(struct session *session);

@@ -114,6 +114,8 @@ static void parse_comm(const void *record, size_t bytes, struct sideband_event *
 		.time_ns = time_of(record, bytes),
 		.pid = (int32_t)comm->pid,
 	};
+	(void)snprintf(ret->process.name, sizeof(ret->process.name), "%.*s",
+		       (int)(bytes - sizeof(*comm)), comm->comm);
 }
 
 static bool parse_mmap2(const void *record, size_t bytes, struct sideband_event *ret)

@@ -68,6 +68,7 @@ int look_at_maps(int32_t pid,
 		if (entry.executable && !(entry.start >> 63)) /* [vsyscall] belongs to the kernel */
 			err = add(context, &entry, is_memory(pid, &entry));
 	ret->is_cut = maps.is_cut;
+	process_name_read(pid, ret->name);
 	maps_close(&maps);
 	ret->ended_ns = clock_now_ns();
 	return err < 0 ? err : 0;

@@ -16,6 +16,7 @@
 #include "proc/file_table.h"
 #include "proc/mappings.h"
 #include "proc/process_info.h"
+#include "proc/process_names.h"
 #include "proc/root_table.h"
 
 /* --- at a file -------------------------------------------------------------------------------- */
@@ -47,6 +48,7 @@ struct maps_looked {
 	int32_t err; /* -EACCES: not allowed; an exited process is no error: it has no mappings */
 	uint32_t is_cut; /* truncated: see MAPS_MAX_BYTES */
 	uint64_t began_ns, ended_ns;
+	char name[PROCESS_NAME_BYTES]; /* of the process */
 };
 
 /*

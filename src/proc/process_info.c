@@ -217,7 +217,7 @@ static void add_cpu_time(int32_t pid, struct process_usage *sum)
 			  " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64
 			  " %" SCNu64 " %" SCNu64,
 			  &user, &system, &children_user, &children_system) == 4)
-		sum->cpu_ns += (user + system + children_user + children_system) * tick_ns;
+		sum->helper_ns += (user + system + children_user + children_system) * tick_ns;
 }
 
 static void add_memory(int32_t pid, struct process_usage *sum)
@@ -270,9 +270,9 @@ void process_own_usage(bool with_memory, int32_t without_pid, struct process_usa
 	add_descendants(own, with_memory, without_pid, 1, ret);
 	if (with_memory)
 		add_memory(own, ret);
-	ret->cpu_ns += clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	ret->own_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (getrusage(RUSAGE_CHILDREN, &ended) == 0)
-		ret->cpu_ns +=
+		ret->helper_ns +=
 			(uint64_t)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * NS_PER_SEC +
 			(uint64_t)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) * NS_PER_US;
 }
@@ -303,6 +303,16 @@ int process_start_read(int32_t pid, uint64_t *ret_boot_ns)
 		return -ESRCH;
 	*ret_boot_ns = ticks * tick_ns;
 	return 0;
+}
+
+void process_name_read(int32_t pid, char ret[16])
+{
+	cleanup_file FILE *file = process_open_file(pid, "comm");
+	size_t nr = file ? fread(ret, 1, 15, file) : 0;
+
+	if (nr && ret[nr - 1] == '\n')
+		nr--;
+	ret[nr] = '\0';
 }
 
 /* Copies a name, in which the kernel has escaped newlines and backslashes. */

@@ -60,7 +60,9 @@ uint64_t process_own_fd_memory(int fd);
 
 /* The use of resources by this process and its descendants. */
 struct process_usage {
-	uint64_t cpu_ns; /* also of those that have ended; of those that live, in steps of 10 ms */
+	uint64_t own_ns; /* CPU time of this process */
+	uint64_t
+		helper_ns; /* of its descendants, also of those that have ended; of those that live, in steps of 10 ms */
 	uint64_t pss_bytes; /* proportional set size; 0 unless asked for */
 };
 
@@ -92,6 +94,9 @@ int process_status_read(int32_t pid, struct process_status *ret);
  * process is in the middle of an execve().
  */
 int process_start_read(int32_t pid, uint64_t *ret_boot_ns);
+
+/* Reads the name of a process; "" if it has exited. Does not block. */
+void process_name_read(int32_t pid, char ret[16]);
 
 static inline bool process_status_catches(const struct process_status *status, int signal)
 {

@@ -56,7 +56,10 @@ struct process {
 	 * a snapshot is awaited: its first fork or exec since it was wanted. 0: none.
 	 */
 	uint64_t known_ns;
-	uint64_t exited_ns; /* 0: running */
+	uint64_t exited_ns;    /* 0: running */
+	int32_t parent;	       /* that forked it; 0: not known */
+	uint32_t program_file; /* the first one that it mapped, + 1; 0: not known */
+	char name[PROCESS_NAME_BYTES];
 };
 
 struct process_table {
@@ -336,6 +339,17 @@ static void note_failure(struct process_table *table, struct process *process, i
 	process->is_silent |= is_silent;
 }
 
+/* A program is mapped below its libraries. */
+static uint32_t first_file(const struct mappings *mappings)
+{
+	size_t i;
+
+	for (i = 0; i < mappings_nr(mappings); i++)
+		if (mappings_get(mappings, i)->kind == MAPPING_FILE)
+			return mappings_get(mappings, i)->file + 1;
+	return 0;
+}
+
 int process_table_looked(struct process_table *table, int32_t pid, const struct maps_looked *looked)
 {
 	struct process *process = find(table, pid);
@@ -362,6 +376,9 @@ int process_table_looked(struct process_table *table, int32_t pid, const struct 
 	}
 	mappings_unref(process->mappings);
 	process->mappings = mappings;
+	process->program_file = first_file(mappings);
+	memcpy(process->name, looked->name, sizeof(process->name));
+	process->name[sizeof(process->name) - 1] = '\0';
 	process->began_ns = looked->began_ns;
 	process->ended_ns = looked->ended_ns;
 	limit_mappings(table, mappings_nr(mappings)); /* last, because it may free the process */
@@ -489,8 +506,13 @@ static int replay_fork(struct process_table *table, const struct process_event *
 	if (!child)
 		return -ENOMEM;
 	child->exited_ns = 0;
+	child->parent = event->parent;
 	if (is_included(child, event))
 		return 0;
+	if (parent) {
+		child->program_file = parent->program_file;
+		memcpy(child->name, parent->name, sizeof(child->name));
+	}
 	set_mappings(child, parent ? mappings_ref(parent->mappings) : NULL);
 	if (!child->mappings && child->known_ns <= event->time_ns)
 		child->known_ns = 0;
@@ -511,6 +533,8 @@ static int replay_exec(struct process_table *table, const struct process_event *
 	if (!none)
 		return -ENOMEM;
 	set_mappings(process, none);
+	process->program_file = 0;
+	memcpy(process->name, event->name, sizeof(process->name));
 	return 0;
 }
 
@@ -527,6 +551,8 @@ static int replay_map(struct process_table *table, const struct process_event *e
 	if (mapping.kind == MAPPING_FILE &&
 	    file_is_memory(file_table_get(table->files, mapping.file)))
 		mapping.kind = MAPPING_ANON;
+	if (mapping.kind == MAPPING_FILE && !process->program_file)
+		process->program_file = mapping.file + 1;
 	is_shared = mappings_refs(process->mappings) > 1;
 	err = add_mapping(table, &process->mappings, &mapping);
 	if (err == 0)
@@ -574,6 +600,25 @@ const struct mappings *process_table_mappings(struct process_table *table, int32
 					  is_newer(&process->program, program))
 		       ? NULL
 		       : process->mappings;
+}
+
+const char *process_table_name(const struct process_table *table, int32_t pid,
+			       struct process_name *ret)
+{
+	const struct process *process = find(table, pid), *ancestor = process;
+	size_t i;
+
+	*ret = (struct process_name){.pid = pid};
+	if (!process)
+		return NULL;
+	memcpy(ret->name, process->name, sizeof(ret->name));
+	for (i = 0; i < PROCESS_ANCESTORS && ancestor; i++) {
+		ret->ancestors[i] = ancestor->parent;
+		ancestor = ancestor->parent ? find(table, ancestor->parent) : NULL;
+	}
+	if (!process->program_file)
+		return NULL;
+	return file_table_get(table->files, process->program_file - 1)->path;
 }
 
 void process_table_distrust(struct process_table *table, uint64_t until_ns)
@@ -634,6 +679,8 @@ void process_table_mark_files(const struct process_table *table)
 	size_t position = 0;
 
 	while ((slot = u64_map_next(&table->by_pid, &position))) {
+		if (process_of(slot)->program_file)
+			file_table_mark_used(table->files, process_of(slot)->program_file - 1);
 		mappings_mark_files(process_of(slot)->mappings, table->files);
 		mappings_mark_files(process_of(slot)->arriving, table->files);
 	}

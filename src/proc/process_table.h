@@ -26,6 +26,7 @@
 
 #include "proc/file_table.h"
 #include "proc/mappings.h"
+#include "proc/process_names.h"
 
 enum process_event_kind {
 	PROCESS_FORK, /* of a new process, not of a thread */
@@ -38,9 +39,10 @@ struct process_event {
 	enum process_event_kind kind;
 	uint64_t time_ns;
 	int32_t pid;
-	int32_t parent;		/* PROCESS_FORK */
-	struct mapping mapping; /* PROCESS_MAP; kind and file are set on arrival */
-	struct file_id file_id; /* PROCESS_MAP */
+	int32_t parent;		       /* PROCESS_FORK */
+	struct mapping mapping;	       /* PROCESS_MAP; kind and file are set on arrival */
+	struct file_id file_id;	       /* PROCESS_MAP */
+	char name[PROCESS_NAME_BYTES]; /* PROCESS_EXEC */
 };
 
 /*
@@ -112,6 +114,13 @@ int process_table_replay(struct process_table *table, const struct process_event
  */
 const struct mappings *process_table_mappings(struct process_table *table, int32_t pid,
 					      const struct program_id *program, uint64_t time_ns);
+
+/*
+ * What the process is called at the replay's position, as far as it is known. Returns the path of its program, valid
+ * until the next change; or NULL.
+ */
+const char *process_table_name(const struct process_table *table, int32_t pid,
+			       struct process_name *ret);
 
 /*
  * Called when the kernel lost events, the last of them before until_ns: what is known may be wrong, so each process is

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "profile/merge.h"
 #include "run/complain.h"
 
@@ -22,7 +24,8 @@ struct intervals {
 	struct interval_sink sink;
 	pthread_t thread;
 	bool is_running;
-	int failed_fd; /* an eventfd */
+	atomic_uint_fast64_t cpu_ns; /* when it has ended */
+	int failed_fd;		     /* an eventfd */
 
 	pthread_mutex_t lock; /* protects all below */
 	pthread_cond_t changed;
@@ -109,6 +112,7 @@ static void *work(void *context)
 			note_failure(intervals, err, &error);
 		has_failed |= err < 0;
 	}
+	intervals->cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	return NULL;
 }
 
@@ -166,6 +170,8 @@ static int join(struct intervals *intervals, struct session_part *part)
 	if (err == 0)
 		err = runtime_table_move(last->runtimes, part->runtimes);
 	if (err == 0)
+		err = process_names_join(&last->names, &part->names);
+	if (err == 0)
 		err = profile_merge_part(last->profile, part->profile);
 	last->ended_ns = part->ended_ns;
 	last->lost += part->lost;
@@ -188,6 +194,15 @@ int intervals_add(struct intervals *intervals, struct session_part *part, struct
 	(void)pthread_cond_signal(&intervals->changed);
 	(void)pthread_mutex_unlock(&intervals->lock);
 	return err < 0 ? error_no_memory(error, "") : 0;
+}
+
+uint64_t intervals_cpu_ns(const struct intervals *intervals)
+{
+	clockid_t clock;
+
+	if (!intervals->is_running || pthread_getcpuclockid(intervals->thread, &clock) != 0)
+		return intervals->cpu_ns;
+	return clock_read_ns(clock);
 }
 
 int intervals_fd(const struct intervals *intervals)

@@ -39,6 +39,9 @@ void intervals_free(struct intervals *intervals); /* calls intervals_finish() */
 /* Hands over an interval; takes the part, also on failure. 0 or -ENOMEM. */
 int intervals_add(struct intervals *intervals, struct session_part *part, struct error *error);
 
+/* Returns the CPU time of the thread, also after its end. */
+uint64_t intervals_cpu_ns(const struct intervals *intervals);
+
 /* Returns a descriptor that is readable when writing has failed. */
 int intervals_fd(const struct intervals *intervals);
 

@@ -145,7 +145,9 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.max_profile_bytes =
 			options->max_profile_bytes ? options->max_profile_bytes : MAX_PROFILE_BYTES,
 		.is_governed = source->is_governed,
+		.table_pace = source->table_pace,
 		.keeps_priority = stacks->command->take != NULL,
+		.names_processes = stacks->command->take != NULL,
 		.kernel_names = naming_options_kernel(&options->naming),
 		.bpf_statistics = stacks->collector.run->config->verbose,
 	};
@@ -551,8 +553,10 @@ int stacks_pause(struct stacks *stacks, struct error *error)
 
 int stacks_resume(struct stacks *stacks, struct error *error)
 {
-	int err = open_session(stacks, error);
+	int err = stacks->command->choose(stacks->context, &stacks->source, error);
 
+	if (!err)
+		err = open_session(stacks, error);
 	if (!err)
 		err = note_origin(stacks, error);
 	if (!err)

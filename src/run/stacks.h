@@ -35,9 +35,10 @@ struct stack_source {
 	const char *unit;	/* unit of the counts: "samples", "hits" */
 	const char *event_name; /* for profiles that other programs read … */
 	const char *period_unit;
-	uint64_t period;  /* … 0: varies */
-	bool is_sum;	  /* counts are a sum of the event, in its unit */
-	bool is_governed; /* see struct session_options */
+	uint64_t period;	      /* … 0: varies */
+	bool is_sum;		      /* counts are a sum of the event, in its unit */
+	bool is_governed;	      /* see struct session_options */
+	struct table_pace table_pace; /* likewise */
 };
 
 /* A command's part. */
@@ -79,7 +80,7 @@ void stacks_init(struct stacks *stacks, const struct stack_options *options,
 
 /*
  * Ends the session, so that nothing is attached to the kernel, and hands over what it has collected; and begins
- * another one. In between, `session` is NULL: the collector's wait() must not be called. Each returns 0 or a negative
+ * another one, from a source that is chosen anew. In between, `session` is NULL: the collector's wait() must not be called. Each returns 0 or a negative
  * errno.
  */
 int stacks_pause(struct stacks *stacks, struct error *error);

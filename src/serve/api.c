@@ -69,7 +69,7 @@ static int refuse(struct asking *asking, int err)
 {
 	const struct error *error = &asking->error;
 
-	asking->response->status = asking->status       ? asking->status
+	asking->response->status = asking->status    ? asking->status
 				   : err == -ENODATA ? 404
 				   : err == -EINVAL  ? 400
 						     : 500;
@@ -192,8 +192,8 @@ static const struct format *take_format(struct asking *asking, const char *usual
 	static const struct {
 		const char *name, *type;
 	} types[] = {
-		{"html", HTML},	   {"svg", "image/svg+xml"},
-		{"json", JSON},	   {"csv", "text/csv; charset=utf-8"},
+		{"html", HTML},	      {"svg", "image/svg+xml"},
+		{"json", JSON},	      {"csv", "text/csv; charset=utf-8"},
 		{"speedscope", JSON}, {"pprof", "application/octet-stream"},
 	};
 	const char *name = get(asking, "format");
@@ -223,9 +223,9 @@ static unsigned labels_for(const struct asking *asking, const struct format *for
 {
 	const unsigned all = LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CGROUP | LABEL_SET;
 
-	return get(asking, "by") ? asking->by.labels
+	return get(asking, "by")		? asking->by.labels
 	       : format && format->keeps_labels ? all
-					       : LABEL_COMM;
+						: LABEL_COMM;
 }
 
 static int write_profile(struct asking *asking, struct format_options *options)
@@ -255,8 +255,8 @@ static int answer_profile(struct asking *asking)
 	const char *name = get(asking, "format");
 	const struct format *format = name ? format_by_name(name) : NULL;
 	struct format_options options = {.lines = get(asking, "lines") != NULL};
-	struct store_query query = {.all_labels = format && format->keeps_labels &&
-						  !get(asking, "by")};
+	struct store_query query = {.all_labels =
+					    format && format->keeps_labels && !get(asking, "by")};
 	struct store_answer answer;
 	int err = take_all(asking, hour_ago(asking->api), "comm");
 
@@ -384,8 +384,8 @@ static void series_clear(struct series *series)
 static uint64_t choose_step(uint64_t range_ns)
 {
 	static const uint64_t steps[] = {
-		10 * NS_PER_SEC,    NS_PER_MINUTE,   2 * NS_PER_MINUTE, 5 * NS_PER_MINUTE,
-		10 * NS_PER_MINUTE, NS_PER_HOUR,     2 * NS_PER_HOUR,	6 * NS_PER_HOUR,
+		10 * NS_PER_SEC,    NS_PER_MINUTE,     2 * NS_PER_MINUTE, 5 * NS_PER_MINUTE,
+		10 * NS_PER_MINUTE, NS_PER_HOUR,       2 * NS_PER_HOUR,	  6 * NS_PER_HOUR,
 		24 * NS_PER_HOUR,   168 * NS_PER_HOUR,
 	};
 	size_t i;
@@ -447,7 +447,7 @@ static int name_samples(struct series *series)
 	     categories_count(asking->categories, asking->profile, &category_of, &counts) < 0))
 		return -ENOMEM;
 	for (i = 0; i < nr; i++) {
-		text = category_of    ? categories_name(asking->categories, category_of[i])
+		text = category_of   ? categories_name(asking->categories, category_of[i])
 		       : series->key ? text_of(series, i, number)
 				     : "";
 		name = strings_add(series->names, text);
@@ -479,8 +479,8 @@ static int sum_series(struct series *series, size_t most)
 	series->totals = calloc(series->nr_names, sizeof(*series->totals));
 	for (i = 0; series->totals && i < profile_nr_samples(profile); i++)
 		series->totals[series->name_of[i]] += profile_sample(profile, i)->count;
-	series->order = series->totals ? sort_numbers(series->nr_names, compare_totals, series)
-				       : NULL;
+	series->order =
+		series->totals ? sort_numbers(series->nr_names, compare_totals, series) : NULL;
 	row_of = calloc(series->nr_names, sizeof(*row_of));
 	if (!series->order || !row_of)
 		return -ENOMEM;
@@ -665,8 +665,7 @@ static int answer_labels(struct asking *asking)
 	asking->response->status = 200;
 	asking->response->type = JSON;
 	err = question_list(&sheet, asking->profile, &answer, &extent, 0);
-	return err ? err
-		   : format_by_name("json")->write(asking->profile, &options, asking->body);
+	return err ? err : format_by_name("json")->write(asking->profile, &options, asking->body);
 }
 
 /* --- for other programs ----------------------------------------------------------------------- */
@@ -680,8 +679,8 @@ static int answer_labels(struct asking *asking)
  */
 static int answer_pprof(struct asking *asking)
 {
-	const struct format_options options = {
-		.labels = LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CGROUP | LABEL_SET};
+	const struct format_options options = {.labels = LABEL_COMM | LABEL_PID | LABEL_TID |
+							 LABEL_CGROUP | LABEL_SET};
 	uint64_t seconds = PPROF_SECONDS;
 	struct store_extent extent = {0};
 	struct store_query query = {.all_labels = true};

@@ -21,7 +21,7 @@ struct api {
 	store_open_fn *open;
 	void *context;
 	uint64_t store_bytes;
-	uint64_t wall_ns, now_ns;     /* the time, by CLOCK_REALTIME and CLOCK_MONOTONIC */
+	uint64_t wall_ns, now_ns;    /* the time, by CLOCK_REALTIME and CLOCK_MONOTONIC */
 	const struct status *status; /* NULL: no agent */
 };
 

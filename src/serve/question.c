@@ -332,12 +332,8 @@ int question_list(struct sheet *sheet, const struct profile *profile,
 		  const struct store_answer *answer, const struct store_extent *extent, size_t most)
 {
 	const struct table values = {
-		"values",
-		value_columns,
-		NR_VALUE_COLUMNS,
-		profile_nr_values(profile),
-		read_value,
-		profile,
+		"values",   value_columns, NR_VALUE_COLUMNS, profile_nr_values(profile),
+		read_value, profile,
 	};
 
 	add_times(sheet, answer, extent);

@@ -21,7 +21,7 @@
 
 /* Labels that samples are told apart by, or keep. Zero-initialised: none. */
 struct question_labels {
-	unsigned labels; /* enum label bits */
+	unsigned labels;		     /* enum label bits */
 	const char *keys[QUESTION_MAX_KEYS]; /* of LABEL_SET, in `text` */
 	size_t nr_keys;
 	char *text;
@@ -79,6 +79,7 @@ int question_find_periods(struct question_periods *ret, struct store *store, uin
  * sheet. most: as for label_totals_fill(). 0 or -ENOMEM.
  */
 int question_list(struct sheet *sheet, const struct profile *profile,
-		  const struct store_answer *answer, const struct store_extent *extent, size_t most);
+		  const struct store_answer *answer, const struct store_extent *extent,
+		  size_t most);
 
 #endif

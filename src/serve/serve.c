@@ -55,8 +55,9 @@ static int listen_unix(struct serving *serving, const char *path, struct error *
 	int result;
 
 	if (!*path || strlen(path) >= sizeof(address.sun_path))
-		return error_set(error, -EINVAL, "cannot listen at '%s': a socket's path has 1 to %zu bytes",
-				 path, sizeof(address.sun_path) - 1);
+		return error_set(error, -EINVAL,
+				 "cannot listen at '%s': a socket's path has 1 to %zu bytes", path,
+				 sizeof(address.sun_path) - 1);
 	(void)strcpy(address.sun_path, path);
 	if (text_starts_with(path, "/run/stook/"))
 		(void)mkdir("/run/stook", 0755);
@@ -119,7 +120,8 @@ static int listen_tcp(struct serving *serving, const char *text, struct error *e
 	if (serving->fd < 0)
 		return error_set_errno(error, "cannot make a socket");
 	(void)setsockopt(serving->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	nr = address.ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	nr = address.ss_family == AF_INET ? sizeof(struct sockaddr_in)
+					  : sizeof(struct sockaddr_in6);
 	if (bind(serving->fd, (struct sockaddr *)&address, nr) < 0 ||
 	    getsockname(serving->fd, (struct sockaddr *)&address, &nr) < 0)
 		return error_set_errno(error, "cannot listen at '%s'", text);
@@ -207,13 +209,16 @@ int serve_open(struct serving *serving, const struct serve_options *options, str
 	if (!where)
 		serve_usual_socket(usual);
 	if (!where && !*usual) {
-		(void)error_set(error, -EINVAL, "there is no folder for a socket: no XDG_RUNTIME_DIR");
+		(void)error_set(error, -EINVAL,
+				"there is no folder for a socket: no XDG_RUNTIME_DIR");
 		error_hint(error, "--listen unix:PATH");
 		return -EINVAL;
 	}
 	if (!is_unix && !options->token_file) {
-		(void)error_set(error, -EINVAL, "--listen %s needs a token: --token-file FILE", where);
-		error_hint(error, "every local user can connect to it; with unix:PATH, only this one can");
+		(void)error_set(error, -EINVAL, "--listen %s needs a token: --token-file FILE",
+				where);
+		error_hint(error,
+			   "every local user can connect to it; with unix:PATH, only this one can");
 		return -EINVAL;
 	}
 	if (!is_unix)

@@ -47,18 +47,18 @@
 #define MAX_BODY_BYTES	 0 /* of a request */
 #define REQUEST_SECONDS	 10
 #define LOOK_US		 250000 /* between two looks at the connections */
-#define ANSWER_SECONDS	 120 /* of queueing, asking, and sending */
+#define ANSWER_SECONDS	 120	/* of queueing, asking, and sending */
 
-#define MAX_RUNNING	    2 /* questions; more wait */
-#define MAX_WAITING	    64
-#define MAX_UNSENT_BYTES    (256ULL << 20) /* of answers: while there are more, questions wait */
-#define MAX_ANSWER_BYTES    (128ULL << 20)
-#define MAX_QUESTION_BYTES  (1ULL << 30) /* memory */
+#define MAX_RUNNING	     2 /* questions; more wait */
+#define MAX_WAITING	     64
+#define MAX_UNSENT_BYTES     (256ULL << 20) /* of answers: while there are more, questions wait */
+#define MAX_ANSWER_BYTES     (128ULL << 20)
+#define MAX_QUESTION_BYTES   (1ULL << 30) /* memory */
 #define MAX_QUESTION_SECONDS 30
 
 /* The page loads nothing from elsewhere, and nothing in a name can become a script. */
-#define CONTENT_POLICY                                                                            \
-	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "         \
+#define CONTENT_POLICY                                                                    \
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " \
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /* A socket that was accepted. */
@@ -74,11 +74,11 @@ struct server {
 	struct event_base *base;
 	struct evhttp *http;
 	struct evconnlistener *listener;
-	struct event *look; /* pending while there are connections */
+	struct event *look;			/* pending while there are connections */
 	struct connection connections[MAX_FDS]; /* by descriptor */
-	int first_fd;		  /* all below are our own */
-	size_t nr_connections;	  /* at the last look, and those since then */
-	struct question *waiting; /* the oldest first */
+	int first_fd;				/* all below are our own */
+	size_t nr_connections;			/* at the last look, and those since then */
+	struct question *waiting;		/* the oldest first */
 	size_t nr_running, nr_waiting;
 };
 

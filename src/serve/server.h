@@ -15,7 +15,7 @@
 struct server_options {
 	int listen_fd; /* bound and listening, not blocking */
 	const struct guard *guard;
-	const char *files[STORE_NR_FILES]; /* of the store, which the sandbox's host opens */
+	const char *files[STORE_NR_FILES];  /* of the store, which the sandbox's host opens */
 	const struct shared_status *status; /* NULL: no agent */
 };
 

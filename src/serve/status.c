@@ -70,8 +70,8 @@ static struct health late(const char *what, double seconds)
 struct health health_of(const struct status *status, const struct store_extent *extent,
 			const struct error *error, uint64_t wall_ns, uint64_t now_ns)
 {
-	const uint64_t epoch_ns = status ? status->epoch_ns
-					 : extent->last_to_ns - extent->last_from_ns;
+	const uint64_t epoch_ns =
+		status ? status->epoch_ns : extent->last_to_ns - extent->last_from_ns;
 	const uint64_t late_ns = LATE_EPOCHS * epoch_ns + LATE_NS;
 	const uint64_t stored_ns = status && status->stored_ns ? status->stored_ns
 				   : status		       ? status->started_ns
@@ -117,7 +117,7 @@ static void write_samples(const struct status *status, FILE *out)
 		const char *name;
 		uint64_t nr;
 	} ends[] = {
-		{"idle", status->idle},	      {"own", status->own},
+		{"idle", status->idle},		{"own", status->own},
 		{"filtered", status->filtered}, {"ended", status->ended},
 		{"recorded", status->recorded}, {"counted", status->counted},
 		{"thinned", status->thinned},

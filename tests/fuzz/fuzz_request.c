@@ -43,8 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 				    .port = 1};
 	const struct guard local = {.port = 0};
 	struct http_request request = {.host = NULL};
-	const char **const headers[] = {&request.host,	     &request.origin,
-					&request.fetch_site, &request.fetch_mode,
+	const char **const headers[] = {&request.host,		&request.origin,
+					&request.fetch_site,	&request.fetch_mode,
 					&request.authorization, &request.cookie};
 	char *text = malloc(nr + 1), *rest = text, *line;
 	const char *target;

@@ -210,6 +210,15 @@ struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache
 	return &sim.tables;
 }
 
+void table_worker_pace(struct table_worker *tables, const struct table_pace *pace)
+{
+}
+
+bool table_worker_is_in_debt(struct table_worker *tables)
+{
+	return false;
+}
+
 void table_worker_free(struct table_worker *tables)
 {
 	while (tables && tables->nr)

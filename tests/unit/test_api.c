@@ -212,7 +212,8 @@ TEST(a_store_that_cannot_be_read_is_red)
 	check_body("/metrics", 200, "\nstook_healthy 0\n");
 	check_body("/api/profile", 503, "cannot open store");
 	check_body("/api/store", 503, "cannot open store");
-	make_file(in_folder("store"), "not a store, but a text that is long enough to look like one");
+	make_file(in_folder("store"),
+		  "not a store, but a text that is long enough to look like one");
 	check_body("/healthz", 503, "store");
 	leave_folder();
 }
@@ -259,8 +260,10 @@ TEST(metrics_have_losses_and_walks_by_name)
 	answered = ask_with(&status, "/metrics");
 	CHECK(strstr(answered.body, "\nstook_entries_total 10\n") != NULL);
 	CHECK(strstr(answered.body, "\nstook_samples_total{result=\"recorded\"} 7\n") != NULL);
-	CHECK(strstr(answered.body, "\nstook_lost_samples_total{reason=\"ring_full\"} 3\n") != NULL);
-	CHECK(strstr(answered.body, "\nstook_walked_cpu_seconds_total{stack=\"user\",end=\"complete\"} 6\n") !=
+	CHECK(strstr(answered.body, "\nstook_lost_samples_total{reason=\"ring_full\"} 3\n") !=
+	      NULL);
+	CHECK(strstr(answered.body,
+		     "\nstook_walked_cpu_seconds_total{stack=\"user\",end=\"complete\"} 6\n") !=
 	      NULL);
 	CHECK(strstr(answered.body, "\nstook_store_bytes 4096\n") != NULL);
 	answered_clear(&answered);

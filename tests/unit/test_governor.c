@@ -9,7 +9,9 @@
 #define BUDGET	0.005
 
 struct host {
-	double fixed, by_rate; /* shares of the machine; the latter at the highest rate */
+	double fixed, by_rate;	/* shares of the machine; the latter at the highest rate */
+	double saved[NR_SHEDS]; /* of fixed, by what is shed */
+	double burst;		/* in addition, once */
 	struct governor_reading sum;
 	struct governor governor;
 };
@@ -18,24 +20,34 @@ static void begin(struct host *host, double fixed, double by_rate)
 {
 	const struct governor_limits limits = {BUDGET, MOST, NR_CPUS};
 
-	*host = (struct host){.fixed = fixed, .by_rate = by_rate, .sum = {SECOND, SECOND, SECOND}};
+	*host = (struct host){.fixed = fixed, .by_rate = by_rate, .sum = {.now_ns = SECOND}};
 	governor_init(&host->governor, &limits, &host->sum);
 }
 
-/* An epoch: the fixed part is our own, the other one that of programs. */
-static void pass(struct host *host)
+static double fixed_now(const struct host *host)
 {
-	const double all = 10.0 * SECOND * NR_CPUS;
-
-	host->sum.now_ns += 10 * SECOND;
-	host->sum.own_ns += (uint64_t)(all * host->fixed);
-	host->sum.bpf_ns += (uint64_t)(all * host->by_rate / host->governor.one_of);
-	governor_judge(&host->governor, &host->sum);
+	return host->fixed - host->saved[host->governor.shed];
 }
 
 static double cost(const struct host *host)
 {
-	return host->fixed + host->by_rate / host->governor.one_of;
+	return fixed_now(host) + host->by_rate / host->governor.one_of;
+}
+
+/* An epoch. Each part is of two kinds of cost. */
+static void pass(struct host *host)
+{
+	const double all = 10.0 * SECOND * NR_CPUS;
+	const double fixed = fixed_now(host) + host->burst;
+	const double by_rate = host->by_rate / host->governor.one_of;
+
+	host->burst = 0;
+	host->sum.now_ns += 10 * SECOND;
+	host->sum.cost_ns[COST_EVENTS] += (uint64_t)(all * fixed * 0.75);
+	host->sum.cost_ns[COST_HELPERS] += (uint64_t)(all * fixed * 0.25);
+	host->sum.cost_ns[COST_SAMPLES] += (uint64_t)(all * by_rate * 0.75);
+	host->sum.cost_ns[COST_RECORDS] += (uint64_t)(all * by_rate * 0.25);
+	governor_judge(&host->governor, &host->sum);
 }
 
 static uint32_t after(struct host *host, unsigned nr)
@@ -51,8 +63,11 @@ TEST(governor_leaves_a_cheap_host_alone)
 
 	begin(&host, 0.001, 0.002);
 	CHECK_EQ(after(&host, 50), 1);
-	CHECK(host.governor.own > 0.00099 && host.governor.own < 0.00101);
-	CHECK(host.governor.bpf > 0.00199 && host.governor.bpf < 0.00201);
+	CHECK(host.governor.fixed > 0.00099 && host.governor.fixed < 0.00101);
+	CHECK(host.governor.by_rate > 0.00199 && host.governor.by_rate < 0.00201);
+	CHECK(host.governor.shares[COST_SAMPLES] > 0.00149 &&
+	      host.governor.shares[COST_SAMPLES] < 0.00151);
+	CHECK_EQ(host.governor.shed, SHED_NOTHING);
 }
 
 TEST(governor_holds_the_budget)
@@ -65,11 +80,12 @@ TEST(governor_holds_the_budget)
 		uint32_t settled;
 
 		begin(&host, 0.0015, shares[i]);
-		settled = after(&host, 20);
+		settled = after(&host, 60);
 		CHECK(cost(&host) <= BUDGET);
 		CHECK(cost(&host) >= 0.5 * BUDGET); /* no more is given up than needed */
 		CHECK_EQ(after(&host, 1), settled);
 		CHECK_EQ(after(&host, 20), settled);
+		CHECK_EQ(host.governor.shed, SHED_NOTHING);
 	}
 }
 
@@ -87,12 +103,56 @@ TEST(governor_follows_a_storm_and_its_end)
 	CHECK_EQ(after(&host, 20), 1);
 }
 
-TEST(governor_asks_for_a_pause_only_at_the_lowest_rate)
+/* Fewer samples would not make it cheaper. */
+TEST(governor_keeps_the_samples_if_they_are_not_the_cost)
 {
 	struct host host;
 
-	begin(&host, 0.03, 0);
-	CHECK_EQ(after(&host, 5), MOST);
+	begin(&host, 0.006, 0.0004);
+	CHECK_EQ(after(&host, 100), 1);
+	begin(&host, 0.006, 0.002); /* a tenth of the budget is left to them */
+	CHECK(after(&host, 100) <= 5);
+	CHECK(host.by_rate / host.governor.one_of <= BUDGET / 10);
+}
+
+/* A new program's symbols: once. */
+TEST(governor_outlasts_a_burst)
+{
+	struct host host;
+
+	begin(&host, 0.001, 0.0005);
+	(void)after(&host, 5);
+	host.burst = 0.02;
+	(void)after(&host, 1);
+	CHECK_EQ(host.governor.one_of, 1);
+	CHECK_EQ(after(&host, 10), 1);
+	CHECK_EQ(host.governor.shed, SHED_NOTHING);
+}
+
+TEST(governor_sheds_in_order_and_takes_it_back)
+{
+	struct host host;
+
+	begin(&host, 0.006, 0.0004);
+	host.saved[SHED_NAMING] = host.saved[SHED_TABLES] = 0.002;
+	(void)after(&host, 60);
+	CHECK_EQ(host.governor.shed, SHED_NAMING); /* which is enough, and still needed */
+	CHECK(cost(&host) <= BUDGET);
+	host.fixed = 0.012;
+	(void)after(&host, 60);
+	CHECK_EQ(host.governor.shed, SHED_TABLES);
+	host.fixed = 0.003;
+	(void)after(&host, 60);
+	CHECK_EQ(host.governor.shed, SHED_NOTHING);
+}
+
+TEST(governor_asks_for_a_pause_only_when_all_is_shed)
+{
+	struct host host;
+
+	begin(&host, 0.04, 0.001);
+	while (host.governor.shed != SHED_TABLES)
+		(void)after(&host, 1);
 	CHECK(!governor_is_runaway(&host.governor));
 	(void)after(&host, 5);
 	CHECK(!governor_is_runaway(&host.governor));
@@ -100,11 +160,14 @@ TEST(governor_asks_for_a_pause_only_at_the_lowest_rate)
 	CHECK(governor_is_runaway(&host.governor));
 	governor_resume(&host.governor, &host.sum);
 	CHECK(!governor_is_runaway(&host.governor));
-	CHECK_EQ(host.governor.one_of, MOST);
+	CHECK_EQ(host.governor.shed, SHED_TABLES);
 
 	begin(&host, 0.012, 0); /* over the budget, but not far */
-	CHECK_EQ(after(&host, 100), MOST);
+	(void)after(&host, 100);
 	CHECK(!governor_is_runaway(&host.governor));
+	begin(&host, 0, 0.8); /* samples, at the lowest rate */
+	CHECK_EQ(after(&host, 40), MOST);
+	CHECK(governor_is_runaway(&host.governor));
 }
 
 TEST(governor_survives_odd_readings)
@@ -113,13 +176,14 @@ TEST(governor_survives_odd_readings)
 	struct governor_reading odd;
 
 	begin(&host, 0.001, 0.002);
+	(void)after(&host, 1);
 	odd = host.sum;
 	governor_judge(&host.governor, &odd); /* no time has passed */
 	odd.now_ns += SECOND;
-	odd.own_ns = 0; /* fell */
+	odd.cost_ns[COST_EVENTS] = 0; /* fell */
 	governor_judge(&host.governor, &odd);
 	CHECK_EQ(host.governor.one_of, 1);
-	CHECK(host.governor.own == 0);
+	CHECK(host.governor.shares[COST_EVENTS] == 0);
 	host.governor.limits.budget = 0; /* none */
 	host.fixed = 0.5;
 	host.sum = odd;

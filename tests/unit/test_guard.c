@@ -32,8 +32,15 @@ static struct http_request from_browser(void)
 TEST(a_token_is_needed_over_tcp)
 {
 	static const char *const wrong[] = {
-		"Bearer 0123456789abcdeF", "Bearer " TOKEN "x", "Bearer 0123456789abcde", "Bearer ",
-		"Bearer",  TOKEN, "Basic " TOKEN, "", "Bearer  " TOKEN,
+		"Bearer 0123456789abcdeF",
+		"Bearer " TOKEN "x",
+		"Bearer 0123456789abcde",
+		"Bearer ",
+		"Bearer",
+		TOKEN,
+		"Basic " TOKEN,
+		"",
+		"Bearer  " TOKEN,
 	};
 	struct http_request request = from_curl();
 	size_t i;
@@ -53,8 +60,15 @@ TEST(a_token_is_needed_over_tcp)
 TEST(a_cookie_is_as_good_but_is_not_the_token)
 {
 	static const char *const wrong[] = {
-		"stook-8080=" TOKEN, "stook-8081=" SECRET, "stook-8080", "stook-8080=", "=" SECRET,
-		"xstook-8080=" SECRET, "stook-8080=" SECRET "0", ";;;", "",
+		"stook-8080=" TOKEN,
+		"stook-8081=" SECRET,
+		"stook-8080",
+		"stook-8080=",
+		"=" SECRET,
+		"xstook-8080=" SECRET,
+		"stook-8080=" SECRET "0",
+		";;;",
+		"",
 	};
 	struct http_response response = {0};
 	struct http_request request = from_browser();
@@ -68,8 +82,7 @@ TEST(a_cookie_is_as_good_but_is_not_the_token)
 		CHECK_EQ(guard_check(&tcp, &request, false), 401);
 	}
 	guard_set_cookie(&tcp, &response);
-	CHECK_STR(response.cookie,
-		  "stook-8080=" SECRET "; Path=/; HttpOnly; SameSite=Strict");
+	CHECK_STR(response.cookie, "stook-8080=" SECRET "; Path=/; HttpOnly; SameSite=Strict");
 }
 
 TEST(an_empty_token_lets_nobody_in_by_it)
@@ -83,12 +96,27 @@ TEST(an_empty_token_lets_nobody_in_by_it)
 
 TEST(other_names_of_this_host_are_refused)
 {
-	static const char *const ours[] = {"127.0.0.1", "127.0.0.1:8080", "localhost:1", "LOCALHOST",
-					   "[::1]:8080", "[::1]", "10.0.0.7:80"};
+	static const char *const ours[] = {"127.0.0.1",	 "127.0.0.1:8080", "localhost:1",
+					   "LOCALHOST",	 "[::1]:8080",	   "[::1]",
+					   "10.0.0.7:80"};
 	static const char *const others[] = {
-		"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example",
-		"", ":8080", "127.0.0.1:", "127.0.0.1:x", "[::1", "::1", "[evil]", "[]", "[]:1",
-		"localhost:8080@evil.example", "localhost/", " localhost", "127.1",
+		"evil.example",
+		"evil.example:8080",
+		"127.0.0.1.evil.example",
+		"localhost.evil.example",
+		"",
+		":8080",
+		"127.0.0.1:",
+		"127.0.0.1:x",
+		"[::1",
+		"::1",
+		"[evil]",
+		"[]",
+		"[]:1",
+		"localhost:8080@evil.example",
+		"localhost/",
+		" localhost",
+		"127.1",
 	};
 	struct http_request request = from_curl();
 	size_t i;

@@ -76,8 +76,13 @@ static const char *label_of(const struct profile *profile, uint32_t sample, cons
 	return "";
 }
 
+static const struct process_names no_names;
+static const struct relabel_rules no_rules;
+static const struct label_sources no_sources = {&no_names, &no_rules};
+
 TEST(labels_are_those_of_the_process_and_its_cgroup)
 {
+	uint64_t left_out;
 	struct profile *profile = profile_new();
 	struct sample_labels labels = {
 		.comm = (uint32_t)profile_add_string(profile, "thread"),
@@ -91,7 +96,8 @@ TEST(labels_are_those_of_the_process_and_its_cgroup)
 	CHECK(profile_add_sample(profile, &labels, NULL, 0, 0, 7) >= 0);
 	labels.pid = 0;
 	CHECK(profile_add_sample(profile, &labels, NULL, 0, 0, 5) >= 0);
-	CHECK_EQ(labels_add(profile), 0);
+	CHECK_EQ(labels_add(profile, &no_sources, &left_out), 0);
+	CHECK_EQ(left_out, 0);
 	CHECK_EQ(profile_total(profile), 12);
 	for (i = 0; i < profile_nr_samples(profile); i++) {
 		const struct sample *sample = profile_sample(profile, i);
@@ -107,6 +113,81 @@ TEST(labels_are_those_of_the_process_and_its_cgroup)
 	}
 	CHECK_EQ(nr, 2);
 	profile_free(profile);
+}
+
+/* Such pids do not exist: they are larger than any limit. */
+#define GONE	 0x7ffffff0
+#define GONE_TOO 0x7ffffff1
+
+TEST(labels_of_a_process_that_is_over_are_those_it_had)
+{
+	const struct process_name gone = {.pid = GONE, .name = "cc1"};
+	uint64_t left_out;
+	struct profile *profile = profile_new();
+	struct process_names names = {0};
+	struct sample_labels labels = {
+		.comm = (uint32_t)profile_add_string(profile, "thread"),
+		.pid = GONE,
+	};
+	uint32_t i;
+
+	CHECK_EQ(process_names_add(&names, &gone, "/usr/lib/gcc/cc1"), 0);
+	CHECK(profile_add_sample(profile, &labels, NULL, 0, 0, 7) >= 0);
+	labels.pid = GONE_TOO;
+	CHECK(profile_add_sample(profile, &labels, NULL, 0, 0, 5) >= 0);
+	CHECK_EQ(labels_add(profile, &(struct label_sources){&names, &no_rules}, &left_out), 0);
+	for (i = 0; i < profile_nr_samples(profile); i++) {
+		const bool is_known = profile_sample(profile, i)->count == 7;
+
+		if (!profile_sample(profile, i)->count)
+			continue;
+		CHECK_STR(label_of(profile, i, "process"), is_known ? "cc1" : "thread");
+		CHECK_STR(label_of(profile, i, "executable"), is_known ? "/usr/lib/gcc/cc1" : "");
+	}
+	process_names_clear(&names);
+	profile_free(profile);
+}
+
+TEST(labels_decide_what_is_left_out)
+{
+	struct profile *profile = profile_new();
+	struct relabel_rules rules = {0};
+	struct sample_labels labels = {.pid = GONE};
+	struct error error;
+	uint64_t left_out;
+
+	CHECK_EQ(relabel_rules_add(&rules, "drop process=noise", &error), 0);
+	labels.comm = (uint32_t)profile_add_string(profile, "noise");
+	CHECK(profile_add_sample(profile, &labels, NULL, 0, 0, 7) >= 0);
+	labels.comm = (uint32_t)profile_add_string(profile, "work");
+	CHECK(profile_add_sample(profile, &labels, NULL, 0, 0, 5) >= 0);
+	CHECK_EQ(labels_add(profile, &(struct label_sources){&no_names, &rules}, &left_out), 0);
+	CHECK_EQ(left_out, 7);
+	CHECK_EQ(profile_total(profile), 5);
+	relabel_rules_clear(&rules);
+	profile_free(profile);
+}
+
+TEST(process_names_are_those_of_the_latest_program)
+{
+	struct process_names names = {0}, later = {0};
+	struct process_name name = {.pid = 7, .name = "sh", .ancestors = {3}};
+
+	CHECK(!process_names_find(&names, 7));
+	CHECK_EQ(process_names_add(&names, &name, "/bin/sh"), 0);
+	name.pid = 8;
+	CHECK_EQ(process_names_add(&names, &name, NULL), 0);
+	name = (struct process_name){.pid = 7, .name = "cc1"};
+	CHECK_EQ(process_names_add(&later, &name, "/bin/cc1"), 0);
+	CHECK_EQ(process_names_join(&names, &later), 0);
+	CHECK_EQ(names.nr, 2);
+	CHECK_STR(process_names_find(&names, 7)->name, "cc1");
+	CHECK_STR(process_names_find(&names, 7)->path, "/bin/cc1");
+	CHECK_STR(process_names_find(&names, 8)->name, "sh");
+	CHECK(!process_names_find(&names, 8)->path);
+	CHECK_EQ(process_names_find(&names, 8)->ancestors[0], 3);
+	process_names_clear(&names);
+	process_names_clear(&later);
 }
 
 static uint32_t named_frame(struct profile *profile, const char *name)

@@ -57,11 +57,16 @@ TEST(relabel_keeps_and_drops)
 		const char *rule;
 		int kept;
 	} cases[] = {
-		{"keep comm=java", 1},	  {"keep comm=perl", 0},
-		{"drop comm=java", 0},	  {"drop comm=perl", 1},
-		{"keep pid=42", 1},	  {"drop cgroup~pod7", 0},
-		{"drop unit", 0},	  {"keep pod", 0},
-		{"drop unit~^web && comm=java", 0}, {"keep  unit=web.service || pod", 1},
+		{"keep comm=java", 1},
+		{"keep comm=perl", 0},
+		{"drop comm=java", 0},
+		{"drop comm=perl", 1},
+		{"keep pid=42", 1},
+		{"drop cgroup~pod7", 0},
+		{"drop unit", 0},
+		{"keep pod", 0},
+		{"drop unit~^web && comm=java", 0},
+		{"keep  unit=web.service || pod", 1},
 	};
 	size_t i;
 
@@ -130,10 +135,23 @@ TEST(relabel_excludes_threads)
 TEST(relabel_refuses_bad_rules)
 {
 	static const char *const bad[] = {
-		"",		       "keep",	      "keep ",	      "forget comm=a", "keep comm=a b",
-		"drop (comm=a",	       "replace",     "replace ",     "replace a",     "replace a~b",
-		"replace a~b c",       "replace ~b c=d", "replace a~( c=d", "replace a~b =d",
-		"replace a~b c d=e",   "replace a~b comm=d", "replace a~b pid=d",
+		"",
+		"keep",
+		"keep ",
+		"forget comm=a",
+		"keep comm=a b",
+		"drop (comm=a",
+		"replace",
+		"replace ",
+		"replace a",
+		"replace a~b",
+		"replace a~b c",
+		"replace ~b c=d",
+		"replace a~( c=d",
+		"replace a~b =d",
+		"replace a~b c d=e",
+		"replace a~b comm=d",
+		"replace a~b pid=d",
 		"replace a~b cgroup=d",
 	};
 	struct error error = {0};

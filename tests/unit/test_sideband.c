@@ -168,6 +168,7 @@ TEST(sideband_comm_is_an_exec_if_it_says_so)
 	event = parse(&builder);
 	CHECK_EQ(event.kind, SIDEBAND_PROCESS);
 	CHECK_EQ(event.process.kind, PROCESS_EXEC);
+	CHECK_STR(event.process.name, "sleep");
 	CHECK_EQ(event.process.pid, 20);
 	CHECK_EQ(event.process.time_ns, TIME_NS);
 	build_comm(&builder, 0, "renamed");

@@ -103,9 +103,10 @@ static void check_table(const struct made_table *made, uint32_t nr_pages)
 TEST(table_worker_budget_is_not_saved_up)
 {
 	const uint64_t idle_ns = 10 * 3600 * NS_PER_SEC;
+	const struct table_pace pace = {2 * NS_PER_SEC, 0.05};
 	struct table_budget budget;
 
-	table_budget_begin(&budget, NS_PER_SEC);
+	table_budget_begin(&budget, &pace, NS_PER_SEC);
 	CHECK(table_budget_allows(&budget, NS_PER_SEC, 2 * NS_PER_SEC));
 	CHECK(!table_budget_allows(&budget, NS_PER_SEC, 3 * NS_PER_SEC));
 	CHECK(!table_budget_allows(&budget, 20 * NS_PER_SEC, 3 * NS_PER_SEC));

@@ -19,14 +19,13 @@
 #include "elf/image/debug_link.h"
 #include "elf/unwind/unwind_compile.h"
 
-/* CPU time available at most, as at the start, and the part of the elapsed time that is added to what is left of it. */
-#define BUDGET_NS    (2 * NS_PER_SEC)
-#define BUDGET_SHARE 20
+static const struct table_pace default_pace = {.most_ns = 2 * NS_PER_SEC, .share = 0.05};
 
 #define NICER_BY 5
 
 /* Time limit for one table. The largest programs take about a second. */
-#define MOST_NS (20 * NS_PER_SEC)
+#define MOST_NS	 (20 * NS_PER_SEC)
+#define PACED_BY 6 /* times as much at a low priority */
 
 /* Each request holds a descriptor. Most programs of a fork storm exit before their table is ready. */
 #define WISHES_MAX 512
@@ -58,6 +57,7 @@ struct table_worker {
 	size_t nr_made, made_capacity;
 	size_t nr_waiting;
 	struct table_budget budget;
+	uint64_t most_ns; /* for one table */
 };
 
 /* --- in a parser ------------------------------------------------------------------------------ */
@@ -127,7 +127,8 @@ struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache
 	tables->worker = worker;
 	tables->cache = cache;
 	tables->max_bytes = max_bytes;
-	table_budget_begin(&tables->budget, clock_now_ns());
+	tables->most_ns = MOST_NS;
+	table_budget_begin(&tables->budget, &default_pace, clock_now_ns());
 	/*
 	 * Samples wait for tables, so the parsers get a slightly higher priority than other processes. All
 	 * programs need libc's table, so the parser for it is started now.
@@ -158,21 +159,27 @@ void table_worker_free(struct table_worker *tables)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-void table_budget_begin(struct table_budget *budget, uint64_t now_ns)
+void table_budget_begin(struct table_budget *budget, const struct table_pace *pace, uint64_t now_ns)
 {
-	*budget = (struct table_budget){.since_ns = now_ns, .allowed_ns = BUDGET_NS};
+	*budget = (struct table_budget){*pace, now_ns, pace->most_ns};
 }
 
 bool table_budget_allows(struct table_budget *budget, uint64_t now_ns, uint64_t used_ns)
 {
-	budget->allowed_ns += (now_ns - budget->since_ns) / BUDGET_SHARE;
+	budget->allowed_ns += (uint64_t)((double)(now_ns - budget->since_ns) * budget->pace.share);
 	budget->since_ns = now_ns;
-	if (budget->allowed_ns > used_ns + BUDGET_NS)
-		budget->allowed_ns = used_ns + BUDGET_NS;
+	if (budget->allowed_ns > used_ns + budget->pace.most_ns)
+		budget->allowed_ns = used_ns + budget->pace.most_ns;
 	return used_ns <= budget->allowed_ns;
 }
 
-static bool is_in_debt(struct table_worker *tables)
+void table_worker_pace(struct table_worker *tables, const struct table_pace *pace)
+{
+	tables->budget.pace = *pace;
+	tables->most_ns = PACED_BY * MOST_NS;
+}
+
+bool table_worker_is_in_debt(struct table_worker *tables)
 {
 	uint64_t used_ns = 0;
 	size_t i;
@@ -244,7 +251,7 @@ static void ask_next(struct table_worker *tables, enum parser parser, struct mak
 			.task = TASK_UNWIND_TABLE,
 			.handle = wish->fd,
 			.file = wish->file,
-			.most_ns = MOST_NS,
+			.most_ns = tables->most_ns,
 			.most_bytes = sizeof(struct unwind_file_header) + tables->max_bytes,
 			.place = answer_want,
 			.context = making,
@@ -268,7 +275,8 @@ static void ask_next(struct table_worker *tables, enum parser parser, struct mak
 /* Gives the i-th parser the next request, unless it has one, or the budget is used up. */
 static void ask_if_idle(struct table_worker *tables, size_t i)
 {
-	if (tables->nr_wishes && !worker_is_busy(tables->worker, parsers[i]) && !is_in_debt(tables))
+	if (tables->nr_wishes && !worker_is_busy(tables->worker, parsers[i]) &&
+	    !table_worker_is_in_debt(tables))
 		ask_next(tables, parsers[i], &tables->making[i]);
 }
 

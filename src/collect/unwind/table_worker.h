@@ -20,6 +20,12 @@
 
 struct table_worker;
 
+/* CPU time that the parsers may use. */
+struct table_pace {
+	uint64_t most_ns; /* at once, as at the start */
+	double share;	  /* of the elapsed time, added to what is left of it; of one CPU */
+};
+
 /*
  * Takes the cache, which may be NULL, even on failure. The worker must outlive it. Tables of more than max_bytes
  * are refused (-EMSGSIZE). Returns NULL on failure.
@@ -27,6 +33,12 @@ struct table_worker;
 struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache *cache,
 				      size_t max_bytes, struct error *error);
 void table_worker_free(struct table_worker *tables);
+
+/* Sets another pace than the default. Parsers then have no hurry, and more time for a table. */
+void table_worker_pace(struct table_worker *tables, const struct table_pace *pace);
+
+/* True if tables have to wait because the parsers have used their CPU time. */
+bool table_worker_is_in_debt(struct table_worker *tables);
 
 struct table_wish {
 	uint32_t number; /* chosen by the caller */
@@ -59,11 +71,13 @@ bool table_worker_take(struct table_worker *tables, struct made_table *ret);
 size_t table_worker_nr_waiting(const struct table_worker *tables);
 
 struct table_budget {
+	struct table_pace pace;
 	uint64_t since_ns;   /* when allowed_ns was last increased */
 	uint64_t allowed_ns; /* CPU time that may have been used by then */
 };
 
-void table_budget_begin(struct table_budget *budget, uint64_t now_ns);
+void table_budget_begin(struct table_budget *budget, const struct table_pace *pace,
+			uint64_t now_ns);
 
 /* True if more CPU time may be used; used_ns: since the beginning. */
 bool table_budget_allows(struct table_budget *budget, uint64_t now_ns, uint64_t used_ns);

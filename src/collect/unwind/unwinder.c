@@ -415,6 +415,16 @@ void unwinder_wait(struct unwinder *unwinder, uint64_t until_ns)
 	}
 }
 
+void unwinder_pace(struct unwinder *unwinder, const struct table_pace *pace)
+{
+	table_worker_pace(unwinder->worker, pace);
+}
+
+bool unwinder_is_in_debt(struct unwinder *unwinder)
+{
+	return table_worker_is_in_debt(unwinder->worker);
+}
+
 size_t unwinder_nr_waiting(const struct unwinder *unwinder)
 {
 	return table_worker_nr_waiting(unwinder->worker);

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "bpf/wire.h"
 #include "collect/unwind/stack_walk.h"
+#include "collect/unwind/table_worker.h"
 #include "collect/unwind/unwind_pool.h"
 #include "proc/file_table.h"
 #include "proc/mappings.h"
@@ -75,6 +76,10 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 
 /* Loads the finished tables into the pool. True if there were any. */
 bool unwinder_poll(struct unwinder *unwinder);
+
+/* See table_worker_pace() and table_worker_is_in_debt(). */
+void unwinder_pace(struct unwinder *unwinder, const struct table_pace *pace);
+bool unwinder_is_in_debt(struct unwinder *unwinder);
 
 /* Waits until all requested tables are loaded, or until until_ns. */
 void unwinder_wait(struct unwinder *unwinder, uint64_t until_ns);

@@ -79,8 +79,8 @@ NAMED void in_condition(struct worker *worker)
 
 NAMED void in_map(struct worker *worker)
 {
-	char *memory = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-			    -1, 0);
+	char *memory = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (memory != MAP_FAILED)
 		munmap(memory, MAP_BYTES);
@@ -140,10 +140,10 @@ static int make_files(void)
 int main(int argc, char **argv)
 {
 	static struct worker workers[] = {
-		{"l-user-0", in_lock},	   {"l-user-1", in_lock},      {"l-user-2", in_lock},
-		{"l-sleep", in_condition}, {"l-map-0", in_map},	       {"l-map-1", in_map},
-		{"l-map-2", in_map},	   {"l-map-3", in_map},	       {"l-read-0", in_proc},
-		{"l-read-1", in_proc},   {"l-name-0", in_rename, 0}, {"l-name-1", in_rename, 1},
+		{"l-user-0", in_lock},	    {"l-user-1", in_lock},	{"l-user-2", in_lock},
+		{"l-sleep", in_condition},  {"l-map-0", in_map},	{"l-map-1", in_map},
+		{"l-map-2", in_map},	    {"l-map-3", in_map},	{"l-read-0", in_proc},
+		{"l-read-1", in_proc},	    {"l-name-0", in_rename, 0}, {"l-name-1", in_rename, 1},
 		{"l-name-2", in_rename, 2}, {"l-name-3", in_rename, 3},
 	};
 	enum { NR = sizeof(workers) / sizeof(workers[0]) };
