@@ -114,6 +114,8 @@ struct parser_process {
 	/* When its CPU time was last read, and when that last had another value than before. */
 	uint64_t looked_ns, seen_ns, seen_cpu_ns;
 	unsigned nr_wants;
+	uint32_t owed;	  /* the delivery that worker_answer() makes; 0: none */
+	uint64_t owed_ns; /* since then */
 	int err;
 	void *answer;
 	size_t answer_bytes;
@@ -1053,6 +1055,11 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	if (want->build_id_bytes <= WORKER_ID_BYTES &&
 	    memchr(want->name, '\0', sizeof(want->name)) && parser->question.place)
 		err = parser->question.place(parser->question.context, want, &place);
+	if (err == -EINPROGRESS) {
+		parser->owed = reply->delivery;
+		parser->owed_ns = began_ns;
+		return;
+	}
 	parser->deadline_ns += clock_now_ns() - began_ns;
 	if (err < 0) {
 		deliver_failure(parser, reply->delivery, err);
@@ -1088,11 +1095,13 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	call_opener(worker, request);
 }
 
-/* True if a parser waits for a file that was requested. */
-static bool waits_for_opener(const struct worker *worker, const struct parser_process *parser)
+/* True if a parser waits for a file that was requested, or for our answer. */
+static bool waits_for_others(const struct worker *worker, const struct parser_process *parser)
 {
 	size_t i;
 
+	if (parser->owed)
+		return true;
 	for (i = 0; i < worker->nr_calls; i++)
 		if (!is_look(worker->calls[i]) && !is_task(worker->calls[i]) &&
 		    parser == &worker->parsers[worker->calls[i]->call.parser])
@@ -1111,7 +1120,7 @@ static bool is_stalled(struct worker *worker, struct parser_process *parser)
 		return false;
 	parser->looked_ns = now_ns;
 	cpu_ns = cpu_ns_of(&parser->process);
-	if (cpu_ns != parser->seen_cpu_ns || waits_for_opener(worker, parser)) {
+	if (cpu_ns != parser->seen_cpu_ns || waits_for_others(worker, parser)) {
 		parser->seen_cpu_ns = cpu_ns;
 		parser->seen_ns = now_ns;
 	}
@@ -1169,7 +1178,7 @@ static void read_parser(struct worker *worker, enum parser number)
 	is_late = is_stalled(worker, parser);
 	if (is_late)
 		note_late(worker, &parser->question.file);
-	if (is_late || clock_now_ns() >= parser->deadline_ns) {
+	if (is_late || (!parser->owed && clock_now_ns() >= parser->deadline_ns)) {
 		worker->troubles.nr_parsers_late++;
 		fail(worker, parser, -ETIME);
 	}
@@ -1368,11 +1377,25 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 	asked->is_busy = true;
 	asked->is_done = false;
 	asked->nr_wants = 0;
+	asked->owed = 0;
 	asked->seen_ns = clock_now_ns();
 	asked->deadline_ns = asked->seen_ns + question->most_ns;
 	if (request)
 		call_opener(worker, request);
 	return 0;
+}
+
+void worker_answer(struct worker *worker, enum parser parser, int err)
+{
+	struct parser_process *asked = &worker->parsers[parser];
+
+	if (!asked->owed)
+		return;
+	asked->seen_ns = clock_now_ns();
+	asked->deadline_ns += asked->seen_ns - asked->owed_ns;
+	if (asked->process.pid)
+		deliver_failure(asked, asked->owed, err);
+	asked->owed = 0;
 }
 
 bool worker_is_busy(const struct worker *worker, enum parser parser)

@@ -121,8 +121,8 @@ struct worker_question {
 	uint64_t most_ns;    /* after this time the parser is killed */
 	uint64_t most_bytes; /* size limit of the answer */
 	/*
-	 * Finds want->place. 0; -ENODATA: there are no further places. The time that it takes does not count as
-	 * the parser's. NULL: no requests.
+	 * Finds want->place. 0; -ENODATA: there are no further places; -EINPROGRESS: worker_answer() will tell. The
+	 * time that it takes does not count as the parser's. NULL: no requests.
 	 */
 	int (*place)(void *context, const struct worker_want *want, struct worker_place *ret);
 	void *context;
@@ -164,6 +164,9 @@ void worker_begin(struct worker *worker, enum parser parser);
  * errno if no process can be started.
  */
 int worker_ask(struct worker *worker, enum parser parser, const struct worker_question *question);
+
+/* The answer to a request for which place() returned -EINPROGRESS: a negative errno, no file. */
+void worker_answer(struct worker *worker, enum parser parser, int err);
 
 /* True if the parser has a question whose answer was not fetched yet. */
 bool worker_is_busy(const struct worker *worker, enum parser parser);

@@ -1,6 +1,7 @@
 /* collect/unwind/table_worker: compiles tables in parsers. */
 #include "collect/unwind/table_worker.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -268,6 +269,24 @@ static bool make_table(const struct desk *desk, int fd, bool may_cache, uint32_t
 	return made.from_cache;
 }
 
+/* Waits until so many tables are stored, which a thread does. */
+static void wait_for_stored(const char *folder, int nr)
+{
+	int found = -1, tries;
+
+	for (tries = 0; found != nr && tries < 5000; tries++) {
+		DIR *entries = opendir(folder);
+		const struct dirent *entry;
+
+		CHECK(entries != NULL);
+		for (found = 0; (entry = readdir(entries));)
+			found += entry->d_name[0] != '.' && strncmp(entry->d_name, "new-", 4) != 0;
+		(void)closedir(entries);
+		(void)usleep(1000);
+	}
+	CHECK_EQ(found, nr);
+}
+
 /* Tables are cached by build id, so files with equal build ids count as the same; untrusted files are not cached. */
 TEST(table_worker_asks_the_cache_first)
 {
@@ -279,6 +298,7 @@ TEST(table_worker_asks_the_cache_first)
 	CHECK(mkdtemp(folder) != NULL);
 	desk = open_desk_with(unwind_cache_open(folder, 1 << 20, NULL));
 	CHECK(!make_table(&desk, one, true, 3));
+	wait_for_stored(folder, 1);
 	CHECK(!make_table(&desk, other, true, 4));
 	CHECK(make_table(&desk, one, true, 3));
 	CHECK(make_table(&desk, liar, true, 3));

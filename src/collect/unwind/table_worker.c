@@ -3,7 +3,7 @@
  * whose tables are cached on disk, and one for all others.
  *
  * A parser reads the file's build id first and asks if it should continue (WANT_WORK). At that point stook looks
- * up the build id in the cache, which parsers cannot read.
+ * up the build id in the cache, which parsers cannot read. The parser waits for the answer, and stook does not.
  */
 #include "collect/unwind/table_worker.h"
 
@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "collect/unwind/table_store.h"
 #include "elf/image/debug_link.h"
 #include "elf/unwind/unwind_compile.h"
 
@@ -39,7 +40,7 @@ struct wish {
 struct making {
 	struct table_worker *tables;
 	struct made_table made;
-	bool may_cache;
+	bool may_cache, is_loading; /* is_loading: from the cache; the parser waits */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t build_id_bytes;
 };
@@ -48,8 +49,8 @@ static const enum parser parsers[] = {PARSER_OTHER_FILES, PARSER_ROOT_FILES};
 
 struct table_worker {
 	struct worker *worker;
-	struct unwind_cache *cache;
-	size_t max_bytes; /* of a table */
+	struct table_store *store; /* NULL: no cache */
+	size_t max_bytes;	   /* of a table */
 	struct making making[ARRAY_SIZE(parsers)];
 	struct wish *wishes;
 	size_t nr_wishes, wish_capacity;
@@ -125,7 +126,12 @@ struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache
 		return NULL;
 	}
 	tables->worker = worker;
-	tables->cache = cache;
+	tables->store = table_store_new(cache);
+	if (cache && !tables->store) {
+		table_worker_free(tables);
+		(void)error_no_memory(error, "");
+		return NULL;
+	}
 	tables->max_bytes = max_bytes;
 	tables->most_ns = MOST_NS;
 	table_budget_begin(&tables->budget, &default_pace, clock_now_ns());
@@ -151,7 +157,7 @@ void table_worker_free(struct table_worker *tables)
 		unwind_table_clear(&tables->made[i].table);
 	for (i = 0; i < ARRAY_SIZE(parsers); i++)
 		unwind_table_clear(&tables->making[i].made.table);
-	unwind_cache_close(tables->cache);
+	table_store_free(tables->store);
 	free(tables->wishes);
 	free(tables->made);
 	free(tables);
@@ -189,6 +195,18 @@ bool table_worker_is_in_debt(struct table_worker *tables)
 	return !table_budget_allows(&tables->budget, clock_now_ns(), used_ns);
 }
 
+/* -EEXIST: the table was in the cache; -EINPROGRESS: it is being read; -ENODATA: it is not there. */
+static int answer_loading(struct making *making)
+{
+	int err = table_store_finish_loading(making->tables->store, &making->made.table);
+
+	making->is_loading = err == -EINPROGRESS;
+	making->made.from_cache = err == 0;
+	if (err == 0)
+		return -EEXIST;
+	return err == -EINPROGRESS ? err : -ENODATA;
+}
+
 /* Handles requests of a parser: for the debug file, and to continue if the table is not in the cache. */
 static int answer_want(void *context, const struct worker_want *want, struct worker_place *ret)
 {
@@ -198,12 +216,11 @@ static int answer_want(void *context, const struct worker_want *want, struct wor
 	if (want->kind == WANT_WORK) {
 		memcpy(making->build_id, want->build_id, want->build_id_bytes);
 		making->build_id_bytes = want->build_id_bytes;
-		if (!making->may_cache || !making->tables->cache || making->made.from_cache)
+		if (!making->may_cache || !making->tables->store || making->made.from_cache ||
+		    table_store_begin_loading(making->tables->store, want->build_id,
+					      want->build_id_bytes) < 0)
 			return -ENODATA;
-		making->made.from_cache =
-			unwind_cache_load(making->tables->cache, want->build_id,
-					  want->build_id_bytes, &making->made.table) == 0;
-		return making->made.from_cache ? -EEXIST : -ENODATA;
+		return answer_loading(making);
 	}
 	debug_file_id(want->build_id, want->build_id_bytes, id);
 	if (want->kind != WANT_DEBUG_FILE || want->place || !id[0])
@@ -282,8 +299,10 @@ static void ask_if_idle(struct table_worker *tables, size_t i)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static int read_answer(struct making *making, int err, const void *bytes, size_t nr)
+/* Takes the bytes. */
+static int read_answer(struct making *making, int err, void *bytes, size_t nr)
 {
+	cleanup_free void *own = bytes;
 	struct unwind_table *table = &making->made.table;
 
 	if (err == -EEXIST && making->made.from_cache)
@@ -294,18 +313,26 @@ static int read_answer(struct making *making, int err, const void *bytes, size_t
 	if (err < 0)
 		return err;
 	err = unwind_file_parse(bytes, nr, making->build_id, making->build_id_bytes, table);
-	if (err == 0 && making->may_cache && making->tables->cache && making->build_id_bytes)
-		(void)unwind_cache_store(making->tables->cache, making->build_id,
-					 making->build_id_bytes, table);
+	if (err == 0 && making->may_cache && making->tables->store && making->build_id_bytes) {
+		table_store_keep(making->tables->store, making->build_id, making->build_id_bytes,
+				 bytes, nr);
+		own = NULL;
+	}
 	return err;
 }
 
 static void fetch(struct table_worker *tables, enum parser parser, struct making *making)
 {
-	cleanup_free void *bytes = NULL;
+	void *bytes = NULL;
 	size_t nr = 0;
-	int err = worker_fetch(tables->worker, parser, &bytes, &nr);
+	int err;
 
+	if (making->is_loading) {
+		err = answer_loading(making);
+		if (err != -EINPROGRESS)
+			worker_answer(tables->worker, parser, err);
+	}
+	err = worker_fetch(tables->worker, parser, &bytes, &nr);
 	if (err == -EAGAIN)
 		return;
 	making->made.err = read_answer(making, err, bytes, nr);
@@ -318,6 +345,7 @@ bool table_worker_take(struct table_worker *tables, struct made_table *ret)
 	size_t i;
 
 	worker_step(tables->worker);
+	table_store_step(tables->store);
 	for (i = 0; i < ARRAY_SIZE(parsers); i++) {
 		if (worker_is_busy(tables->worker, parsers[i]))
 			fetch(tables, parsers[i], &tables->making[i]);
