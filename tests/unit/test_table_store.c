@@ -24,7 +24,8 @@ struct place {
 
 static struct table_store *open_store(const struct place *place)
 {
-	struct table_store *store = table_store_new(unwind_cache_open(place->folder, 1 << 20, NULL));
+	struct table_store *store =
+		table_store_new(unwind_cache_open(place->folder, 1 << 20, NULL));
 
 	CHECK(store != NULL);
 	return store;

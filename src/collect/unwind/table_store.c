@@ -31,10 +31,10 @@ struct table_store {
 	struct unwind_cache *cache;
 
 	struct aside reading;
-	bool is_reading;   /* reading was begun, and its end not seen */
-	bool is_wanted;	   /* the caller waits for the table */
-	uint64_t since_ns; /* it was begun */
-	struct kept asked; /* its build id */
+	bool is_reading;	   /* reading was begun, and its end not seen */
+	bool is_wanted;		   /* the caller waits for the table */
+	uint64_t since_ns;	   /* it was begun */
+	struct kept asked;	   /* its build id */
 	struct unwind_table table; /* what was read */
 
 	struct aside writing;
