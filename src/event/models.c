@@ -138,6 +138,42 @@ static const char *fixed_counter(const char *text)
 	return NULL;
 }
 
+/*
+ * Names for which libpfm4 (4.13) has the code of another event, or of none, by mistake: the event's own code is missing or
+ * mistyped (topdown, mem_load_misc_retired, mem_trans_retired), the number for MSR_PEBS_FRONTEND is taken for the unit
+ * mask, a threshold is missing, or there is a value for a register that the event does not have. Corrected by what perf's
+ * tables say; a library that gives another code is left alone.
+ */
+static void correct(const char *text, struct model_code *code)
+{
+	static const struct {
+		const char *name;
+		uint64_t wrong, config, config1;
+	} codes[] = {
+		{"topdown.backend_bound_slots", 0x200, 0x2a4, 0},
+		{"topdown.bad_spec_slots", 0x400, 0x4a4, 0},
+		{"topdown.br_mispredict_slots", 0x800, 0x8a4, 0},
+		{"topdown.memory_bound_slots", 0x1000, 0x10a4, 0},
+		{"mem_load_misc_retired.uc", 0x4c4, 0x4d4, 0},
+		{"mem_trans_retired.store_sample", 0x3cd, 0x2cd, 0},
+		{"int_misc.unknown_branch_cycles", 0x7ad, 0x40ad, 0x7},
+		{"uops_retired.ms", 0x8c2, 0x4c2, 0x8},
+		{"arith.int_divider_active", 0x8b0, 0x10008b0, 0},
+		{"exe.amx_busy", 0x2b7, 0x2b7, 0},
+	};
+	char name[NAME_BYTES], *colon;
+	size_t i;
+
+	(void)snprintf(name, sizeof(name), "%s", text);
+	while ((colon = strchr(name, ':')))
+		*colon = '.';
+	for (i = 0; i < ARRAY_SIZE(codes); i++)
+		if (code->config[0] == codes[i].wrong && !strcasecmp(name, codes[i].name)) {
+			code->config[0] = codes[i].config;
+			code->config[1] = codes[i].config1;
+		}
+}
+
 int models_find(const char *model, const char *text, struct model_code *ret)
 {
 	const char *other = fixed_counter(text);
@@ -153,8 +189,10 @@ int models_find(const char *model, const char *text, struct model_code *ret)
 		err = other ? encode(&library, info.name, other, ret) : -ENOENT;
 		if (err)
 			err = encode(&library, info.name, text, ret);
-		if (!err)
+		if (!err) {
+			correct(text, ret);
 			return 0;
+		}
 	}
 	return err;
 }
