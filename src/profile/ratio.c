@@ -85,7 +85,9 @@ bool ratio_find(struct ratio *ret, const struct profile *profile)
 	slash = origin->ratio && strlen(names) < PROFILE_RATIO_BYTES
 			? find_values(profile, names, &above, &below)
 			: NULL;
-	amount = slash ? (double)profile_value_total(profile, (size_t)below) : 0;
+	if (!slash)
+		return false;
+	amount = (double)profile_value_total(profile, (size_t)below);
 	if (!(amount > 0))
 		return false;
 	is_time = !strcmp(profile_value_unit(profile, (size_t)below), "nanoseconds");
