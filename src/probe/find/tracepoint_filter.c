@@ -157,12 +157,18 @@ struct filter_operand {
 	bool is_text;
 };
 
-/* Programs do not see the first eight bytes of the record, and read numbers at multiples of their size only. */
+/*
+ * Programs do not see the first eight bytes of the record, and read numbers at multiples of their size only. Offsets in
+ * instructions have 16 bits.
+ */
+#define FIRST_READABLE 8
+
 static bool is_readable(const struct filter_operand *operand, const char *name)
 {
 	const struct tracepoint_field *field = &operand->field;
 
-	return !text_starts_with(name, "common_") &&
+	return !text_starts_with(name, "common_") && field->offset >= FIRST_READABLE &&
+	       (uint64_t)field->offset + field->bytes <= INT16_MAX &&
 	       (operand->is_text || field->offset % field->bytes == 0);
 }
 
