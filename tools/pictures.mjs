@@ -131,6 +131,8 @@ const pictures = [
 	["flame", "flame.svg"],
 	["categories", "categories.svg"],
 	["diff", "diff.svg"],
+	["wall", "wall.svg"],
+	["page-wall", "page-wall.html"],
 	["page-light", "page.html"],
 	["page-dark", "page.html#search=tcp_", true],
 	["page-functions", "page.html#tab=functions"],
