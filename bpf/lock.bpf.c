@@ -84,8 +84,8 @@ static __always_inline void give_back(struct wire_lock_wait *slot)
 {
 	slot->waiting.since_ns = 0;
 	barrier();
-	slot->lock =
-		0; /* first: whoever interrupts this must not find the next owner with this lock */
+	/* First: whoever interrupts this must not find the next owner with this lock. */
+	slot->lock = 0;
 	barrier();
 	slot->task = 0;
 }

@@ -437,6 +437,7 @@ static int configure_and_load(struct sampler *sampler, const struct sampler_conf
 	size_t i;
 	int err = 0;
 
+	sampler->probes = PROBE_OBJECT(sampler->bpf, stack);
 	configure(sampler->bpf, config, &sampler->possible, types->has_exchange);
 	if (config->tables_of)
 		err = share_tables(sampler->bpf, config->tables_of, error);
@@ -446,10 +447,11 @@ static int configure_and_load(struct sampler *sampler, const struct sampler_conf
 		err = switch_has_state((uint32_t *)&sampler->bpf->rodata->has_prev_state, error);
 	if (!err && has_wakers(config))
 		err = find_interrupt_entries(sampler->bpf, error);
-	if (!err && (config->max_walk_frames || has_wait_budget(config)))
+	if (err)
+		return err;
+	if (config->max_walk_frames || has_wait_budget(config))
 		err = task_registers_at((uint32_t *)&sampler->bpf->rodata->task_registers_at);
-	/* Load the sampling program, the probe programs, or those of off-CPU time. */
-	sampler->probes = PROBE_OBJECT(sampler->bpf, stack);
+	/* Load the sampling program, the probe programs, or those of waits. */
 	for (i = 0; i < WIRE_MAX_EVENTS; i++)
 		(void)bpf_program__set_autoload(*sample_program(sampler, i), i < config->nr_events);
 	if (!err && config->probes) {
