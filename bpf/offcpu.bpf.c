@@ -382,6 +382,9 @@ static __always_inline bool leave(__u64 *ctx, struct task_struct *prev, const st
 		return false;
 	}
 	if (raw_state & TASK_DEAD) {
+		waiting = bpf_map_lookup_elem(&waiting_threads, &key);
+		if (waiting)
+			end_run(now, prev, key, waiting);
 		bpf_map_delete_elem(&waiting_threads, &key);
 		ATOMIC_ADD(counters->ended, 1);
 		return false;
