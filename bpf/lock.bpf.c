@@ -5,15 +5,15 @@
  *
  * That can be any context: a thread that will sleep, one that spins with the lock of a run queue held, a softirq, an
  * interrupt. Waits nest, like interrupts, and one kind of lock is made of others: a mutex has a spin lock. A thread may
- * be interrupted in its wait and wait for something else meanwhile; each of these waits has its own time. So an entry is
- * found by the task and the lock. It has one writer at a time: the task itself, or what interrupts it.
+ * be interrupted in its wait and wait for something else meanwhile; each of these waits has its own time. So an entry
+ * is found by the task and the lock. It has one writer at a time: the task itself, or what interrupts it.
  *
  * Both stacks are walked at the beginning: at the end the lock is held, and others wait for it.
  *
  * Nothing here may wait for a lock that it might interrupt. The entries are in an array, and taken by compare and
  * exchange. The ring and the count map have locks, which report waits of their own: while one of these programs has the
- * CPU's scratch space, another one on this CPU gives up its wait, as a sample that interrupts another one (LOST_SCRATCH).
- * In an NMI, which can wait only in programs of others, the kernel's ring and hash map fail instead of waiting.
+ * CPU's scratch space, another one on this CPU gives up its wait, as a sample that interrupts another one
+ * (LOST_SCRATCH). In an NMI, which can wait only in programs of others, the kernel's ring and hash map fail instead of waiting.
  */
 #include "wait.bpf.h"
 

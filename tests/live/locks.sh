@@ -155,14 +155,21 @@ check_equal "the same waits as bpftrace" "$(awk -v lost="$(stat_of lost_total)" 
 	FNR == NR { next }
 	{ gsub(/"/, ""); split($0, cell, ",") }
 	FNR == 1 { for (i in cell) column[cell[i]] = i; next }
-	{ kind = cell[column["state"]]; gsub(/[][]/, "", kind); time[kind] = cell[column["self"]]; waits[kind] = cell[column["waits"]] }
+	{
+		kind = cell[column["state"]]
+		gsub(/[][]/, "", kind)
+		time[kind] = cell[column["self"]]
+		waits[kind] = cell[column["waits"]]
+	}
 	END {
 		for (flags in name) {
 			kind = name[flags]
 			printf "%s: %.0f waits of %.3f ms, bpftrace %.0f of %.3f\n", kind, waits[kind], time[kind] / 1e6, n[flags],
 				ns[flags] / 1e6 > "/dev/stderr"
 			if (!n[flags]) printf "%s: none; ", kind
-			if (far(waits[kind], n[flags], lost + n[flags] / 100 + 2)) printf "%s: %.0f waits, bpftrace %.0f; ", kind, waits[kind], n[flags]
-			if (far(time[kind], ns[flags], ns[flags] / 50 + 2e3 * n[flags])) printf "%s: %.0f ns, bpftrace %.0f; ", kind, time[kind], ns[flags]
+			if (far(waits[kind], n[flags], lost + n[flags] / 100 + 2))
+				printf "%s: %.0f waits, bpftrace %.0f; ", kind, waits[kind], n[flags]
+			if (far(time[kind], ns[flags], ns[flags] / 50 + 2e3 * n[flags]))
+				printf "%s: %.0f ns, bpftrace %.0f; ", kind, time[kind], ns[flags]
 		}
 	}' "$T/peer" "$T/table")" ""
