@@ -48,6 +48,8 @@
 #define MAPS_NS	      (4 * NS_PER_SEC)	   /* if it works, on the mappings of a large process */
 #define STALL_NS      (3 * NS_PER_SEC / 2) /* how long a parser may wait in the kernel */
 #define STALL_LOOK_NS (100 * NS_PER_MS)
+#define PACE_NS \
+	(20 * NS_PER_MS) /* between two looks at the CPU time of parsers that have a limit */
 #define KILLED_NS     NS_PER_SEC /* then a killed process counts as abandoned */
 #define LOOK_MS	      20	 /* interval at which worker_call() checks deadlines */
 #define PAUSE_LOOK_MS 5		 /* … and if the pause after a crash is over */
@@ -118,6 +120,7 @@ struct parser_process {
 	unsigned nr_wants;
 	uint32_t owed;	  /* the delivery that worker_answer() makes; 0: none */
 	uint64_t owed_ns; /* since then */
+	bool is_stopped; /* by pace() */
 	int err;
 	void *answer;
 	size_t answer_bytes;
@@ -164,6 +167,9 @@ struct worker {
 	unsigned nr_late; /* workers that waited in vain, within DEVICE_REST_NS of the last */
 	uint64_t last_late_ns;
 	struct parser_process parsers[NR_PARSERS];
+	/* See worker_pace(): CPU time that parsers may have used, when that was last increased. */
+	uint64_t pace_most_ns, allowed_ns, paced_ns;
+	double pace_share;
 	uint32_t last_job, last_delivery, last_call;
 	struct killed *killed;
 	size_t nr_killed, killed_capacity;
@@ -947,6 +953,7 @@ static void close_parser(struct worker *worker, struct parser_process *parser, b
 	if (parser->buffer >= 0)
 		(void)close(parser->buffer);
 	parser->inbox = parser->buffer = -1;
+	parser->is_stopped = false;
 }
 
 static int start_parser(struct worker *worker, enum parser number)
@@ -1130,6 +1137,38 @@ static bool is_stalled(struct worker *worker, struct parser_process *parser)
 		parser->seen_ns = now_ns;
 	}
 	return now_ns - parser->seen_ns >= most_ns && is_waiting(&parser->process);
+}
+
+/* Stops parsers that work, or lets them go on. A stopped one cannot finish, so idle ones are never stopped. */
+static void pace(struct worker *worker)
+{
+	const uint64_t now_ns = clock_now_ns(), since_ns = now_ns - worker->paced_ns;
+	uint64_t used_ns = 0;
+	bool is_over;
+	size_t i;
+
+	if (!worker->pace_most_ns || since_ns < PACE_NS)
+		return;
+	worker->paced_ns = now_ns;
+	for (i = 0; i < NR_PARSERS; i++)
+		used_ns += worker_cpu_ns(worker, (enum parser)i);
+	worker->allowed_ns += (uint64_t)((double)since_ns * worker->pace_share);
+	if (worker->allowed_ns > used_ns + worker->pace_most_ns)
+		worker->allowed_ns = used_ns + worker->pace_most_ns;
+	is_over = used_ns > worker->allowed_ns;
+	for (i = 0; i < NR_PARSERS; i++) {
+		struct parser_process *parser = &worker->parsers[i];
+
+		if (!parser->process.pid || !parser->is_busy || parser->is_done)
+			continue;
+		if (parser->is_stopped) {
+			parser->deadline_ns += since_ns;
+			parser->seen_ns = now_ns;
+		}
+		if (parser->is_stopped != is_over)
+			(void)kill(parser->process.pid, is_over ? SIGSTOP : SIGCONT);
+		parser->is_stopped = is_over;
+	}
 }
 
 static void read_parser(struct worker *worker, enum parser number)
@@ -1317,6 +1356,20 @@ void worker_set_niceness(struct worker *worker, int niceness)
 		set_parser_niceness(&worker->parsers[i], niceness);
 }
 
+void worker_pace(struct worker *worker, uint64_t most_ns, double share)
+{
+	size_t i;
+
+	if (!worker->pace_most_ns) {
+		worker->paced_ns = clock_now_ns();
+		worker->allowed_ns = most_ns;
+		for (i = 0; i < NR_PARSERS; i++)
+			worker->allowed_ns += worker_cpu_ns(worker, (enum parser)i);
+	}
+	worker->pace_most_ns = most_ns;
+	worker->pace_share = share;
+}
+
 void worker_favor(struct worker *worker, enum parser parser, int by)
 {
 	worker->parsers[parser].niceness = worker->niceness - by;
@@ -1417,6 +1470,7 @@ void worker_step(struct worker *worker)
 	read_opener(worker);
 	for (i = 0; i < NR_PARSERS; i++)
 		read_parser(worker, (enum parser)i);
+	pace(worker);
 }
 
 bool worker_has_looked(struct worker *worker)

@@ -151,6 +151,12 @@ void worker_take_over(struct worker *worker);
 /* Sets the niceness of all helper processes. The default is that of worker_new()'s caller. */
 void worker_set_niceness(struct worker *worker, int niceness);
 
+/*
+ * Limits the CPU time of parsers, also within a question: they may use most_ns at once, and a share of the elapsed time of
+ * one CPU. While there is none left they are stopped, which does not count as time of a question. most_ns 0: no limit.
+ */
+void worker_pace(struct worker *worker, uint64_t most_ns, double share);
+
 /* Starts a parser with a niceness that is lower by this much, until worker_take_over(). */
 void worker_favor(struct worker *worker, enum parser parser, int by);
 

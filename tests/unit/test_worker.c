@@ -380,6 +380,22 @@ TEST(worker_parser_has_no_limit_of_cpu_time)
 	worker_free(worker);
 }
 
+/* A second of work, at half of a CPU after a tenth of a second; its time limit is that of the work alone. */
+TEST(worker_parser_has_a_pace)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_WORK);
+	const uint64_t began_ns = clock_now_ns();
+
+	worker_pace(worker, NS_PER_SEC / 10, 0.5);
+	check_answer(worker, &question, "done");
+	CHECK(clock_now_ns() - began_ns >= 15 * NS_PER_SEC / 10);
+	worker_pace(worker, 0, 0); /* no limit */
+	question.task = TASK_ECHO;
+	check_answer(worker, &question, "");
+	worker_free(worker);
+}
+
 TEST(worker_gets_the_file_of_a_handle)
 {
 	struct worker *worker = open_worker();

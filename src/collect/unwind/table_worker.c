@@ -182,6 +182,7 @@ bool table_budget_allows(struct table_budget *budget, uint64_t now_ns, uint64_t 
 void table_worker_pace(struct table_worker *tables, const struct table_pace *pace)
 {
 	tables->budget.pace = *pace;
+	worker_pace(tables->worker, pace->most_ns, pace->share);
 	tables->most_ns = PACED_BY * MOST_NS;
 }
 
