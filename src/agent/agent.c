@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -38,9 +39,10 @@
 #include "serve/serve.h"
 #include "serve/status.h"
 
-#define TICK_NS	  NS_PER_SEC
-#define MEMORY_NS (60 * NS_PER_SEC)   /* between two measurements of the memory */
-#define REPORT_NS (3600 * NS_PER_SEC) /* between two reports of the cost */
+#define TICK_NS		NS_PER_SEC
+#define MEMORY_NS	(10 * NS_PER_SEC)   /* between two measurements of the memory */
+#define REPORT_NS	(3600 * NS_PER_SEC) /* between two reports of the cost */
+#define FIRST_REPORT_NS (60 * NS_PER_SEC)
 
 /*
  * Names and unwind tables come in bursts, when programs begin. These shares of the budget pay for them afterwards; for
@@ -67,6 +69,8 @@
 /* What it takes to open the store, and to give the server another user. */
 #define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
 #define SERVER_REST_NS	    (10 * NS_PER_SEC) /* between two starts */
+#define SHRINK_AT 0.85 /* of --max-memory */
+#define OVER_FOR  18   /* measurements in a row, until it is said that the limit cannot be held */
 
 /* Why nothing is sampled: bits. */
 enum {
@@ -93,7 +97,6 @@ struct agent {
 		naming_ns; /* when epochs were last given to be named; the cost of names until then */
 	uint64_t next_tick_ns, next_memory_ns, next_report_ns;
 	uint64_t rest_ns, rest_until_ns; /* the last rest */
-	uint64_t memory_bytes, most_memory_bytes;
 	/* The server. */
 	struct serving serving;
 	struct shared_status *shared; /* NULL: none */
@@ -101,6 +104,9 @@ struct agent {
 	struct accounting counted; /* of sessions that have ended */
 	pid_t server_pid;	   /* 0: none */
 	uint64_t server_next_ns;   /* when to start it again */
+	uint64_t memory_bytes, most_memory_bytes, nr_shrinks;
+	unsigned nr_over;	    /* measurements in a row over --max-memory */
+	atomic_bool shrinks_naming; /* see shrink() */
 };
 
 /* --- cost ------------------------------------------------------------------------------------- */
@@ -179,20 +185,35 @@ static void report(const struct agent *agent)
 		return;
 	inform("%.3g %% of %u CPUs (own %.3g %%, BPF programs %.3g %%) at %.3g Hz, memory %.0f MB, "
 	       "at "
-	       "most %.0f MB; %" PRIuFAST64 " epochs stored, %" PRIuFAST64
+	       "most %.0f MB, shrunk %" PRIu64 " times; %" PRIuFAST64 " epochs stored, %" PRIuFAST64
 	       " dropped, store %.1f MB",
 	       100 * governor_share(governor), governor->limits.nr_cpus,
 	       100 * (governor_share(governor) - bpf), 100 * bpf, rate_of(agent),
 	       (double)agent->memory_bytes / 1e6, (double)agent->most_memory_bytes / 1e6,
-	       agent->keeper.nr_stored, agent->keeper.nr_dropped,
+	       agent->nr_shrinks, agent->keeper.nr_stored, agent->keeper.nr_dropped,
 	       (double)agent->keeper.bytes / 1e6);
 	print_costs(governor, costs);
 	if (agent->options->tasks.verbose)
 		inform("cost: %s", costs);
+	if (agent->keeper.left_out_ns)
+		inform("left out by rules: %.3g s of CPU time",
+		       (double)agent->keeper.left_out_ns / 1e9);
 }
 
-/* All processes and kernel maps. What is over the limit is reported when it gets worse. */
-static void measure_memory(struct agent *agent)
+/*
+ * Parsers keep the symbols that they have read, up to a limit each, and the heap keeps what was freed. Above a share of
+ * --max-memory, the naming thread ends its parsers after its next epoch: the symbols are read again when they are needed.
+ * What is left has limits of its own.
+ */
+static void shrink(struct agent *agent)
+{
+	agent->nr_shrinks++;
+	agent->shrinks_naming = true;
+	(void)malloc_trim(0);
+}
+
+/* All processes and kernel maps. */
+static void hold_memory(struct agent *agent)
 {
 	const uint64_t limit = agent->options->max_memory_bytes;
 	struct session_summary summary = {0};
@@ -203,12 +224,14 @@ static void measure_memory(struct agent *agent)
 		session_summarize(agent->stacks.session, &summary);
 	agent->memory_bytes =
 		usage.pss_bytes + summary.cost.map_bytes + summary.unwinding.chunk_bytes;
-	if (agent->memory_bytes <= agent->most_memory_bytes)
-		return;
-	agent->most_memory_bytes = agent->memory_bytes;
-	if (limit && agent->memory_bytes > limit)
-		complain("memory %.0f MB (processes %.0f MB, kernel maps %.0f MB) is over "
-			 "--max-memory",
+	if (agent->memory_bytes > agent->most_memory_bytes)
+		agent->most_memory_bytes = agent->memory_bytes;
+	agent->nr_over = limit && agent->memory_bytes > limit ? agent->nr_over + 1 : 0;
+	if (limit && (double)agent->memory_bytes > SHRINK_AT * (double)limit)
+		shrink(agent);
+	if (agent->nr_over == OVER_FOR)
+		complain("--max-memory cannot be held: %.0f MB (processes %.0f MB, kernel maps "
+			 "%.0f MB)",
 			 (double)agent->memory_bytes / 1e6, (double)usage.pss_bytes / 1e6,
 			 (double)(agent->memory_bytes - usage.pss_bytes) / 1e6);
 }
@@ -553,7 +576,7 @@ static int tick(struct agent *agent, struct error *error)
 		end_pause(agent, PAUSED_BY_REST);
 	if (now_ns >= agent->next_memory_ns) {
 		agent->next_memory_ns = now_ns + MEMORY_NS;
-		measure_memory(agent);
+		hold_memory(agent);
 	}
 	if (now_ns >= agent->next_report_ns) {
 		agent->next_report_ns = now_ns + REPORT_NS;
@@ -614,7 +637,7 @@ static int start(struct collector *collector, struct error *error)
 	agent->stored_ns = first.now_ns;
 	agent->naming_ns = first.cost_ns[COST_NAMES] + first.cost_ns[COST_HELPERS];
 	governor_init(&agent->governor, &limits, &first);
-	agent->next_report_ns = first.now_ns + MEMORY_NS;
+	agent->next_report_ns = first.now_ns + FIRST_REPORT_NS;
 	service_notify(&agent->service, "READY=1\nSTATUS=sampling");
 	if (!options->tasks.quiet)
 		inform("sampling at %" PRIu64 " Hz into '%s', epochs of %g s", options->frequency,
@@ -748,7 +771,7 @@ static int stop(struct collector *collector, struct error *error)
 	struct agent *agent = collector->context;
 
 	service_notify(&agent->service, "STOPPING=1");
-	measure_memory(agent);
+	hold_memory(agent);
 	return inner_ops(agent)->stop(&agent->stacks.collector, error);
 }
 
@@ -824,6 +847,10 @@ static int take(void *context, struct profile *profile, const struct session_par
 	struct agent *agent = context;
 	const int err = keeper_add(&agent->keeper, profile, part);
 
+	if (atomic_exchange(&agent->shrinks_naming, false)) {
+		symbolizer_end_reading(agent->stacks.names.symbolizer);
+		(void)malloc_trim(0);
+	}
 	agent->store_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 	return err;
 }
