@@ -171,15 +171,21 @@ static uint64_t hour_ago(const struct api *api)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+/* The answer may have no samples. */
+static int ask_any(struct asking *asking, struct store_query *query, struct profile **ret,
+		   struct store_answer *ret_answer)
+{
+	query->where = asking->where;
+	query->value = get(asking, "value");
+	return question_ask(asking->store, query, &asking->by, ret, ret_answer, &asking->error);
+}
+
 static int ask(struct asking *asking, struct store_query *query, struct profile **ret,
 	       struct store_answer *ret_answer)
 {
 	char range[QUESTION_RANGE_BYTES];
-	int err;
+	int err = ask_any(asking, query, ret, ret_answer);
 
-	query->where = asking->where;
-	query->value = get(asking, "value");
-	err = question_ask(asking->store, query, &asking->by, ret, ret_answer, &asking->error);
 	if (err || profile_nr_samples(*ret))
 		return err;
 	return error_set(&asking->error, -ENODATA, "no samples from %s",
@@ -262,9 +268,11 @@ static int answer_profile(struct asking *asking)
 
 	query.from_ns = asking->from_ns;
 	query.to_ns = asking->to_ns;
+	/* The page shows that there is nothing. */
 	if (!err)
-		err = ask(asking, &query, &asking->profile, &answer);
-	if (!err)
+		err = format ? ask(asking, &query, &asking->profile, &answer)
+			     : ask_any(asking, &query, &asking->profile, &answer);
+	if (!err && profile_nr_samples(asking->profile))
 		err = question_labels_check(&asking->by, asking->profile, &asking->error);
 	return err ? refuse(asking, err) : write_profile(asking, &options);
 }
@@ -583,7 +591,7 @@ static int answer_series(struct asking *asking)
 		.step_ns = series.step_ns,
 		.most_ns = series.step_ns,
 	};
-	err = ask(asking, &query, &asking->profile, &answer);
+	err = ask_any(asking, &query, &asking->profile, &answer);
 	if (err)
 		return refuse(asking, err);
 	err = name_samples(&series);
@@ -736,6 +744,15 @@ static int answer_health(struct asking *asking)
 	return 0;
 }
 
+/* --- the page --------------------------------------------------------------------------------- */
+
+static int answer_page(struct asking *asking)
+{
+	asking->response->status = 200;
+	asking->response->type = HTML;
+	return html_write_server(asking->body);
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 static const char pprof_index[] =
@@ -744,19 +761,19 @@ static const char pprof_index[] =
 	"<a href=\"profile?seconds=30\">profile</a>; see also <a href=\"/\">the page</a>.</html>\n";
 
 static const struct api_route routes[] = {
-	{"/", HTML, asset_serve_html, NULL},
-	{"/stook.js", "text/javascript; charset=utf-8", asset_serve_js, NULL},
-	{"/stook.css", "text/css; charset=utf-8", asset_serve_css, NULL},
-	{"/debug/pprof/", HTML, pprof_index, NULL},
-	{"/debug/pprof/profile", NULL, NULL, answer_pprof},
-	{"/api/store", NULL, NULL, answer_store},
-	{"/api/labels", NULL, NULL, answer_labels},
-	{"/api/series", NULL, NULL, answer_series},
-	{"/api/profile", NULL, NULL, answer_profile},
-	{"/api/diff", NULL, NULL, answer_diff},
-	{"/api/regressions", NULL, NULL, answer_regressions},
-	{"/metrics", NULL, NULL, answer_metrics},
-	{"/healthz", NULL, NULL, answer_health},
+	{"/", .answer = answer_page, .is_public = true},
+	{"/stook.js", "text/javascript; charset=utf-8", asset_serve_js, .is_public = true},
+	{"/stook.css", "text/css; charset=utf-8", asset_serve_css, .is_public = true},
+	{"/debug/pprof/", HTML, pprof_index, .is_public = true},
+	{"/debug/pprof/profile", .answer = answer_pprof},
+	{"/api/store", .answer = answer_store},
+	{"/api/labels", .answer = answer_labels},
+	{"/api/series", .answer = answer_series},
+	{"/api/profile", .answer = answer_profile},
+	{"/api/diff", .answer = answer_diff},
+	{"/api/regressions", .answer = answer_regressions},
+	{"/metrics", .answer = answer_metrics},
+	{"/healthz", .answer = answer_health},
 };
 
 const struct api_route *api_find(const char *path)

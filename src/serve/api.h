@@ -7,6 +7,7 @@
 #ifndef STOOK_SERVE_API_H
 #define STOOK_SERVE_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,8 +31,9 @@ struct asking;
 struct api_route {
 	const char *path;
 	const char *type;  /* of the asset */
-	const char *asset; /* a text of the program, for everybody; NULL: api_answer() makes it */
+	const char *asset; /* a text of the program; NULL: api_answer() makes it */
 	int (*answer)(struct asking *asking); /* for api_answer() */
+	bool is_public;			      /* has no data: for everybody */
 };
 
 /* Returns NULL if there is nothing at this path. */

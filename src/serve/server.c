@@ -537,7 +537,7 @@ static void take_request(struct evhttp_request *request, void *context)
 	const int err = http_request_parse(&asked, evhttp_request_get_uri(request));
 	const struct api_route *route = api_find(asked.path);
 	const bool is_link = !strcmp(asked.path, "/") && guard_is_link(guard, &asked);
-	const int refusal = guard_check(guard, &asked, route && route->asset);
+	const int refusal = guard_check(guard, &asked, route && route->is_public);
 
 	if (connection)
 		connection->late_ns = clock_now_ns() + ANSWER_SECONDS * NS_PER_SEC;

@@ -90,7 +90,7 @@ static void check_body(const char *target, int status, const char *part)
 
 TEST(parts_of_the_page_are_assets)
 {
-	CHECK(api_find("/")->asset != NULL);
+	CHECK(api_find("/")->is_public);
 	CHECK(strstr(api_find("/stook.js")->asset, "class App") != NULL);
 	CHECK(api_find("/stook.css")->asset != NULL);
 	CHECK(!api_find("/../etc/passwd"));
@@ -102,6 +102,7 @@ TEST(each_question_has_an_answer)
 {
 	enter_folder();
 	make_store();
+	check_body("/", 200, "<script src=\"/stook.js\"></script>");
 	check_body("/api/store", 200, "\"red\": null");
 	check_body("/api/labels", 200, "\"redis\"");
 	check_body("/api/series", 200, "\"points\": 360");
@@ -170,7 +171,9 @@ TEST(bad_parameters_are_named)
 	check_body("/api/profile?by=nothing", 404, "no sample has the label 'nothing'");
 	check_body("/api/profile?value=nothing", 400, "no value 'nothing'");
 	check_body("/api/profile?categories=/etc/passwd", 400, "kernel or waits");
-	check_body("/api/profile?from=-2h&to=-90m", 404, "no samples from");
+	check_body("/api/profile?from=-2h&to=-90m&format=json", 404, "no samples from");
+	check_body("/api/profile?from=-2h&to=-90m", 200, "{\"about\":");
+	check_body("/api/series?from=-2h&to=-90m", 200, "\"series\": []");
 	check_body("/api/series?by=comm,pid", 400, "one label, or category");
 	check_body("/api/series?top=65", 400, "a number up to 64");
 	check_body("/api/regressions?format=svg", 400, "report, md, csv or json");

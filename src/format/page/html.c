@@ -5,6 +5,7 @@
  *	policy	the Content-Security-Policy: the page can load nothing, whatever names contain
  *	title, heading	what was sampled or compared
  *	style, script	page.css and the scripts
+ *	server	the part that only the page of the server has
  *	data	two script elements: JSON about the profile, and the columns of numbers
  *
  * The data are call trees in pre-order and their words; see html_columns. The first tree has the
@@ -42,6 +43,8 @@
 	"script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " \
 	"form-action 'none'\">"
 
+struct part;
+
 struct page {
 	const struct profile *profile;
 	const struct format_options *options;
@@ -55,6 +58,7 @@ struct page {
 	bool has_ratio;
 	struct ratio ratio;
 	FILE *out;
+	const struct part *parts;
 };
 
 /* --- trees ----------------------------------------------------------------------------------- */
@@ -385,17 +389,38 @@ static int write_data(struct page *page)
 }
 
 /* Replacements of the text between two marks: static texts, or the output of a function. */
-static const struct part {
-	const char *begin, *end;
+struct part {
+	const char *begin, *end; /* NULL: after the last one */
 	const char *before, *text, *after;
 	int (*write)(struct page *page);
-} parts[] = {
-	{"<!--policy-->", "<!--/policy-->", "", POLICY, "", NULL},
-	{"<!--title-->", "<!--/title-->", "", "", "", write_title},
-	{"<!--heading-->", "<!--/heading-->", "", "", "", write_title},
-	{"<!--style-->", "<!--/style-->", "<style>\n", asset_page_css, "</style>", NULL},
-	{"<!--script-->", "<!--/script-->", "<script>\n", asset_page_js, "</script>", NULL},
-	{"<!--data-->", "<!--/data-->", "", "", "", write_data},
+};
+
+#define PART(name, ...)                                            \
+	{                                                          \
+		"<!--" name "-->", "<!--/" name "-->", __VA_ARGS__ \
+	}
+
+static const struct part file_parts[] = {
+	PART("policy", "", POLICY, "", NULL),
+	PART("title", "", "", "", write_title),
+	PART("heading", "", "", "", write_title),
+	PART("style", "<style>\n", asset_page_css, "</style>", NULL),
+	PART("script", "<script>\n", asset_page_js, "</script>", NULL),
+	PART("server", "", "", "", NULL),
+	PART("data", "", "", "", write_data),
+	{NULL},
+};
+
+/* The server sends the policy as a header. */
+static const struct part server_parts[] = {
+	PART("policy", "", "", "", NULL),
+	PART("title", "", "Stook", "", NULL),
+	PART("heading", "", "Profile", "", NULL),
+	PART("style", "", "<link rel=\"stylesheet\" href=\"/stook.css\">", "", NULL),
+	PART("script", "", "<script src=\"/stook.js\"></script>", "", NULL),
+	PART("server", "", asset_serve_html, "", NULL),
+	PART("data", "", "", "", NULL),
+	{NULL},
 };
 
 /*
@@ -404,10 +429,9 @@ static const struct part {
  */
 static const char *write_part(struct page *page, const char *at, int *ret_result)
 {
-	size_t i;
+	const struct part *part;
 
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
-		const struct part *part = &parts[i];
+	for (part = page->parts; part->begin; part++) {
 		const char *end;
 
 		if (strncmp(at, part->begin, strlen(part->begin)) != 0)
@@ -448,7 +472,8 @@ static void clear(struct page *page)
 static int write_with(const struct profile *profile, const struct format_options *options,
 		      FILE *out, int (*write_all)(struct page *page))
 {
-	cleanup(clear) struct page page = {.profile = profile, .options = options, .out = out};
+	cleanup(clear) struct page page = {
+		.profile = profile, .options = options, .out = out, .parts = file_parts};
 	int result;
 
 	errno = 0;
@@ -468,4 +493,14 @@ int html_write(const struct profile *profile, const struct format_options *optio
 int html_write_model(const struct profile *profile, const struct format_options *options, FILE *out)
 {
 	return write_with(profile, options, out, write_model);
+}
+
+int html_write_server(FILE *out)
+{
+	struct page page = {.out = out, .parts = server_parts};
+	int result;
+
+	errno = 0;
+	result = write_page(&page);
+	return result < 0 ? result : stream_finish(out);
 }

@@ -27,6 +27,9 @@ int html_write(const struct profile *profile, const struct format_options *optio
 int html_write_model(const struct profile *profile, const struct format_options *options,
 		     FILE *out);
 
+/* The page of the server, which asks for such data. Returns 0 or the stream's errno. */
+int html_write_server(FILE *out);
+
 /* --- columns ---------------------------------------------------------------------------------- */
 
 /*

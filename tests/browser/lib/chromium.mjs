@@ -27,7 +27,7 @@
 // One browser, one page. Commands go over pipes (--remote-debugging-pipe), so no port is needed.
 // Console messages of level error, uncaught exceptions and all requests are collected from open()
 // on: page.errors, page.requests, page.requestsOut (requests other than file:, data:, blob: and
-// about:). No host name resolves.
+// about:). No host name resolves; 127.0.0.1 can be connected to.
 //
 // The browser's profile folder is temporary: it is removed by close(), also when the test throws or
 // is interrupted. tests/browser/lib/page_test.mjs is the harness of a test.
@@ -54,7 +54,7 @@ const flags = [
 	"--disable-sync", "--disable-default-apps", "--disable-extensions", "--disable-domain-reliability",
 	"--no-first-run", "--no-default-browser-check", "--no-pings", "--metrics-recording-only",
 	"--disable-features=MediaRouter,OptimizationHints,Translate,AutofillServerCommunication",
-	"--host-resolver-rules=MAP * ~NOTFOUND", "--password-store=basic", "--use-mock-keychain",
+	"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--password-store=basic", "--use-mock-keychain",
 	"--force-color-profile=srgb", "--force-device-scale-factor=1", "--hide-scrollbars", "--mute-audio",
 ];
 

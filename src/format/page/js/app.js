@@ -8,6 +8,7 @@ class App {
 	constructor(model) {
 		const { about } = model;
 		this.model = model;
+		this.ended = new AbortController(); /* of listeners outside the view */
 		this.difference = about.difference ? new Difference(about.difference) : null;
 		this.palette = new Palette(model);
 		this.frames = new Frames(this);
@@ -37,9 +38,16 @@ class App {
 		this.graph.setZoom(zoom);
 		/* Firefox restores the state of buttons when a page is reloaded. */
 		byId("focus-open").disabled = true;
-		addEventListener("hashchange", () => this.onAddress());
-		systemDark.addEventListener("change", () => this.onTheme());
+		const { signal } = this.ended;
+		addEventListener("hashchange", () => this.onAddress(), { signal });
+		systemDark.addEventListener("change", () => this.onTheme(), { signal });
 		document.body.dataset.ready = "true";
+	}
+
+	/* Another model is about to be shown, in a view of its own. */
+	end() {
+		clearTimeout(this.saving);
+		this.ended.abort();
 	}
 
 	makeParts() {

@@ -44,11 +44,11 @@ function listenToKeys(app) {
 	addEventListener("keydown", (event) => {
 		const chord = chordOf(event);
 		const action = actions.get(chord);
-		if (!action || event.altKey || event.defaultPrevented || byId("help").open) return;
+		if (!action || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
 		if (isTyping(event.target) && !chord.startsWith("Control+")) return;
 		event.preventDefault();
 		action(app, event.key);
-	});
+	}, { signal: app.ended.signal });
 	for (const graph of app.graphs())
 		graph.canvas.addEventListener("keydown", (event) => onGraphKey(graph, event));
 }

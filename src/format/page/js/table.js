@@ -22,7 +22,7 @@ class FunctionTable {
 		this.narrow.addEventListener("change", () => {
 			this.makeHead();
 			this.update();
-		});
+		}, { signal: app.ended.signal });
 		this.body.addEventListener("keydown", (event) => this.onKey(event));
 		this.body.addEventListener("click", (event) => this.onClick(event));
 		this.makeHead();

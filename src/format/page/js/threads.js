@@ -16,7 +16,7 @@ class Threads {
 		byId("threads").addEventListener("toggle", () => byId("threads").open && this.open());
 		addEventListener("pointerdown", (event) => {
 			if (!byId("threads").contains(event.target)) byId("threads").open = false;
-		});
+		}, { signal: app.ended.signal });
 		byId("threads").addEventListener("keydown", (event) => this.onKey(event));
 	}
 

@@ -1,0 +1,206 @@
+// The page of stook serve in a browser: the chart, ranges, differences, links, keyboard, hostile names, the token.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pageTest, root, run, scratch } from "./lib/page_test.mjs";
+
+const tools = join(root, "build/tests/tools");
+const token = "0123456789abcdef0123";
+const script = "<script>alert(1)</script>";
+
+function makeStore() {
+	writeFileSync(scratch("in.stacks"),
+		`redis;main;libc.so!read;sys_read_[k] 3\n${script};main;${script} 5\nnginx;main;serve 2\n`);
+	writeFileSync(scratch("in.pb.gz"),
+		run("sh", ["-c", `${tools}/make_pprof --all <${scratch("in.stacks")} | base64`]), "base64");
+	const begin = Math.floor(Date.now() / 1000) - 720;
+	run(join(tools, "store_cost"), ["-k", "72", "-b", String(begin), scratch("store"), scratch("in.pb.gz")]);
+}
+
+// Returns the address of a server, which ends with the test.
+async function serve() {
+	writeFileSync(scratch("token"), token, { mode: 0o600 });
+	const server = spawn(process.env.STOOK ?? join(root, "build/stook"),
+		["serve", "--store", scratch("store"), "--listen", "127.0.0.1:0", "--token-file", scratch("token")],
+		{ stdio: ["ignore", "ignore", "pipe"] });
+	process.on("exit", () => server.kill());
+	return new Promise((resolve, reject) => {
+		let text = "";
+		server.stderr.on("data", (part) => {
+			text += part;
+			const found = /at (http:[^\s]*)\//.exec(text);
+			if (found) resolve(found[1]);
+		});
+		server.on("exit", () => reject(new Error(text)));
+	});
+}
+
+if (!existsSync(join(tools, "store_cost"))) {
+	console.log("SKIP serve: needs build/tests/tools/store_cost");
+	process.exit();
+}
+makeStore();
+const url = await serve();
+
+await pageTest("serve", async (test, page) => {
+	const clean = () => {
+		assert.deepEqual(page.errors.filter((text) => !/status of 401/.test(text)), [], "console errors");
+		assert.deepEqual(page.requests.filter((address) => !address.startsWith(url) && !/^(data|about|blob):/.test(address)), []);
+	};
+	const ready = async () => {
+		await page.until("window.page && !document.body.dataset.loading && document.body.dataset.ready");
+		await page.painted();
+	};
+	const text = (id) => page.evaluate(`document.getElementById("${id}").textContent`);
+	const total = () => page.evaluate("stook.tree().total[0]");
+	const drag = async (from, to, modifiers = []) => {
+		const box = await page.evaluate(() => {
+			const { x, y, width, height } = document.getElementById("chart").getBoundingClientRect();
+			return { x, y, width, height };
+		});
+		const at = (part) => ({ x: box.x + part * box.width, y: box.y + box.height / 2 });
+		await page.drag(at(from), at(to), { modifiers });
+		await ready();
+	};
+
+	await test("without the token there is no data, and the page asks for it", async () => {
+		await page.open(`${url}/`);
+		await page.until("document.getElementById('login').open");
+		assert.equal(await page.evaluate("window.stook === undefined"), true);
+		await page.type("wrong-token-wrong");
+		await page.press("Enter");
+		await page.until("document.getElementById('login-failed').textContent");
+		await page.evaluate("document.getElementById('token').value = ''");
+		await page.click("#token");
+		await page.type(token);
+		await page.press("Enter");
+		await ready();
+		clean();
+	});
+	await test("a link with the token opens it, and the token leaves the address", async () => {
+		await page.open(`${url}/?span=-15m#token=${token}`);
+		await ready();
+		assert.equal((await page.evaluate("location.href")).replace(/#$/, ""), `${url}/?span=-15m`);
+		assert.equal(await page.evaluate("document.cookie"), "", "the cookie is not for scripts");
+		clean();
+	});
+	await test("the chart has all processes", async () => {
+		await page.evaluate("page.change({ span: '-15m', by: 'comm' })");
+		await ready();
+		assert.deepEqual(await page.evaluate("page.chart.data.series.map((row) => row.name)"), [script, "redis", "nginx"]);
+		assert.match(await text("chart-legend"), /redis/);
+		clean();
+	});
+	await test("names are text", async () => {
+		assert.equal(await page.evaluate("document.querySelectorAll('#chart-legend script, main script').length"), 0);
+		assert((await text("chart-legend")).includes(script));
+		assert.equal(await page.evaluate("stook.frames.plainName(stook.tree(), stook.tree().children(0)[0])") !== "", true);
+	});
+	let all;
+	await test("dragging selects a time", async () => {
+		all = await total();
+		await drag(0.5, 0.7);
+		const part = await total();
+		assert(part > 0 && part < all, `${part} of ${all}`);
+		assert.match(await text("chosen"), /^\d{4}-/);
+		clean();
+	});
+	await test("dragging with Shift compares", async () => {
+		await drag(0.75, 0.9, ["Shift"]);
+		assert(await page.evaluate("Boolean(stook.difference)"));
+		assert.match(await text("chosen"), /compared with/);
+		assert.equal(await page.evaluate("document.getElementById('tab-functions').click() || document.querySelectorAll('td[data-change]').length > 0"), true);
+		await page.screenshot(process.env.SHOTS && join(process.env.SHOTS, "difference.png"));
+		clean();
+	});
+	await test("the address has all of it", async () => {
+		await page.until("/tab=functions/.test(location.hash)");
+		const address = await page.evaluate("location.href");
+		const before = [await text("chosen"), await total()];
+		await page.open(address);
+		await ready();
+		assert.deepEqual([await text("chosen"), await total()], before);
+		assert.equal(await page.evaluate("stook.view.tab"), "functions");
+		clean();
+	});
+	await test("keys move the selection", async () => {
+		await page.evaluate("page.change({ base: null }).then(() => document.getElementById('chart').focus())");
+		await ready();
+		const before = await page.evaluate("page.shown.selected");
+		await page.press("ArrowRight");
+		await ready();
+		const after = await page.evaluate("page.shown.selected");
+		assert.deepEqual(after, before.map((time) => time + 10));
+		await page.press("Shift+ArrowRight");
+		await ready();
+		assert.deepEqual(await page.evaluate("page.shown.selected"), [after[0], after[1] + 10]);
+		await page.press("b");
+		await ready();
+		assert(await page.evaluate("Boolean(stook.difference)"));
+		await page.press("Escape");
+		await ready();
+		assert.equal(await total(), all);
+		await page.press("ArrowLeft");
+		await ready();
+		await page.press("Enter");
+		await ready();
+		assert.deepEqual(await page.evaluate("[page.chart.data.points, page.shown.selected]"), [1, null]);
+		clean();
+	});
+	await test("the legend filters", async () => {
+		await page.evaluate("page.change({ span: '-15m', time: null })");
+		await ready();
+		await page.click("#chart-legend li:nth-child(2) button");
+		await ready();
+		assert.equal(await page.evaluate("page.shown.where"), 'comm="redis"');
+		assert.equal(await page.evaluate("page.chart.data.series.length"), 1);
+		await page.evaluate("page.change({ where: '((' })");
+		await page.until("document.getElementById('where').getAttribute('aria-invalid')");
+		await page.evaluate("page.change({ where: '' })");
+		page.errors = page.errors.filter((line) => !/status of 400/.test(line));
+		await ready();
+		clean();
+	});
+	await test("by category, live, callers, regressions", async () => {
+		await page.evaluate("page.change({ by: 'category' })");
+		await ready();
+		assert(await page.evaluate("Boolean(stook.model.about.categories)"));
+		await page.click("#live-view");
+		await ready();
+		assert.equal(await page.evaluate("page.shown.selected[1] - page.shown.selected[0]"), 10);
+		await page.evaluate("stook.openFunction(0)");
+		assert.equal(await page.evaluate("document.getElementById('sandwich').hidden"), false);
+		await page.click("#live-view");
+		await ready();
+		await page.click("#regressions");
+		await page.until("/too little time/.test(document.getElementById('growth-note').textContent)");
+		page.errors = page.errors.filter((line) => !/status of 404/.test(line));
+		await page.press("Escape");
+		await page.until("!document.getElementById('growth').open");
+		await page.evaluate("stook.showTab('flame')");
+		clean();
+	});
+	await test("downloads in every format", async () => {
+		const links = await page.evaluate("[...document.querySelectorAll('#downloads-list a')].map((a) => a.href)");
+		assert.equal(links.length, 10);
+		for (const link of links)
+			assert.equal(await page.evaluate(`fetch(${JSON.stringify(link)}).then((answer) => answer.status)`), 200, link);
+		clean();
+	});
+	await test("light and dark", async () => {
+		await page.evaluate("page.change({ by: 'comm' })");
+		await ready();
+		if (process.env.SHOTS) await page.screenshot(join(process.env.SHOTS, "light.png"));
+		await page.setDark(true);
+		await page.painted();
+		if (process.env.SHOTS) await page.screenshot(join(process.env.SHOTS, "dark.png"));
+		assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
+		await page.setViewport(400, 800);
+		await page.painted();
+		if (process.env.SHOTS) await page.screenshot(join(process.env.SHOTS, "narrow.png"));
+		clean();
+	});
+});
+process.exit();
