@@ -23,6 +23,8 @@ static const struct command commands[] = {
 	{"report", cmd_report, "print profiles as tables and trees, or convert them"},
 	{"query", cmd_query, "show what a store of continuous profiles has of a time"},
 	{"serve", cmd_serve, "serve a store of continuous profiles: a page and an API"},
+	{"open", cmd_open,
+	 "print a link to the page of a server behind a socket, and keep it open"},
 	{"diff", cmd_diff, "compare two profiles, with statistical significance"},
 	{"flame", cmd_flame, "draw profiles as a flame graph"},
 	{"list", cmd_list, "list the events that this host has"},

@@ -39,6 +39,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_funccount(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_open(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_report(int argc, char **argv);

@@ -278,3 +278,15 @@ int serve_run(const struct serving *serving, const struct shared_status *status,
 	(void)signal(SIGPIPE, SIG_IGN);
 	return sandbox_run(&host, error);
 }
+
+int serve_relay(const struct serving *serving, const char *socket, struct error *error)
+{
+	const struct server_options options = {
+		.listen_fd = serving->fd,
+		.guard = &serving->guard,
+		.relay = socket,
+	};
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	return server_run(&options, NULL, error);
+}

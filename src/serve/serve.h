@@ -38,8 +38,11 @@ void serve_usual_socket(char ret[sizeof(((struct serving *)0)->socket)]);
 int serve_open(struct serving *serving, const struct serve_options *options, struct error *error);
 void serve_close(struct serving *serving);
 
-/* As serve_open() does, at 127.0.0.1 and a free port, with a token of its own. */
+/* Listens at 127.0.0.1 and a free port, with a token of its own, for serve_relay(). */
 int serve_open_local(struct serving *serving, struct error *error);
+
+/* Passes requests that have the token on to the server behind a socket. As serve_run(), but in this process. */
+int serve_relay(const struct serving *serving, const char *socket, struct error *error);
 
 /* Serves until the process is killed, or the server ends. status: NULL: no agent. A negative errno. */
 int serve_run(const struct serving *serving, const struct shared_status *status,

@@ -15,11 +15,13 @@
 struct server_options {
 	int listen_fd; /* bound and listening, not blocking */
 	const struct guard *guard;
-	const char *files[STORE_NR_FILES];  /* of the store, which the sandbox's host opens */
+	const char *files[STORE_NR_FILES]; /* of the store, which the sandbox's host opens */
+	const char *
+		relay; /* instead: the socket of another server, which answers all questions; NULL: none */
 	const struct shared_status *status; /* NULL: no agent */
 };
 
-/* Serves until the process is killed; returns only a negative errno. */
+/* Serves until the process is killed; returns only a negative errno. sandbox: NULL if it relays. */
 int server_run(const struct server_options *options, struct sandbox *sandbox, struct error *error);
 
 #endif

@@ -41,7 +41,7 @@ compare() {
 		sed "s/^/FAIL man: only in the page: $1 /"
 }
 
-for command in profile funccount stackcount tally stat sched agent query serve diff report flame list doctor symbolize; do
+for command in profile funccount stackcount tally stat sched agent query serve open diff report flame list doctor symbolize; do
 	options_in_code $command >"$work/code"
 	options_in_page $command >"$work/page"
 	compare "$command option"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# stook serve on a store that store_cost writes: who may look, over a socket and over TCP; what other programs get (pprof,
+# stook serve, and stook open, on a store that store_cost writes: who may look, over a socket and over TCP; what other programs get (pprof,
 # Prometheus); malformed requests, slow clients, many connections.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -14,8 +14,10 @@ store="$T/store"
 script='<script>alert(1)</script>'
 printf '%s\n' 'redis;main;libc.so!read;sys_read_[k] 3' "$script;main;$script 5" 'nginx;main;serve 2' >"$T/in.stacks"
 $tools/make_pprof --all <"$T/in.stacks" >"$T/in.pb.gz"
-# 12 minutes of epochs of 10 s, until now.
-$tools/store_cost -k 72 -b $(($(date +%s) - 720)) "$store" "$T/in.pb.gz" || fail "store" "cannot be made"
+# 12 minutes of epochs of 10 s, until soon: making them takes a while.
+begin=$(($(date +%s) - 700))
+times="from=@$begin&to=@$((begin + 720))"
+$tools/store_cost -k 72 -b $begin "$store" "$T/in.pb.gz" || fail "store" "cannot be made"
 
 # serve ARG…: starts a server; its pid is in $SERVER.
 serve() {
@@ -33,15 +35,15 @@ status() { curl -s -m 20 -o /dev/null -w '%{http_code}' "$@"; }
 serve --listen "unix:$T/s"
 check_equal "the socket is for this user" "$(stat -c %a "$T/s")" 600
 check_equal "health" "$(get http://localhost/healthz)" ok
-check_equal "a profile" "$(get 'http://localhost/api/profile?format=folded&value=samples&where=comm=redis')" \
+check_equal "a profile" "$(get "http://localhost/api/profile?$times&format=folded&value=samples&where=comm=redis")" \
 	"redis;main;read;sys_read 216"
-check_equal "a series" "$(get 'http://localhost/api/series?from=-20m&by=comm&value=samples&top=2' |
+check_equal "a series" "$(get "http://localhost/api/series?$times&by=comm&value=samples&top=2" |
 	python3 -c 'import json,sys; j=json.load(sys.stdin)
 print(j["step"], [[s["name"], s["total"]] for s in j["series"]], sum(j["rest"]))')" \
 	"10.0 [['$script', 360], ['redis', 216]] 144"
 check_equal "labels are those of query --list" \
-	"$(get 'http://localhost/api/labels?from=-20m' | grep -v '^"from\|^"to')" \
-	"$("$STOOK" query -q --store "$store" --from -20m --list --json | grep -v '^"from\|^"to')"
+	"$(get "http://localhost/api/labels?$times" | grep -v '^"from\|^"to')" \
+	"$("$STOOK" query -q --store "$store" --from @$begin --to @$((begin + 720)) --list --json | grep -v '^"from\|^"to')"
 check_equal "a difference" "$(get 'http://localhost/api/diff?from=-5m&format=json&value=samples' |
 	python3 -c 'import json,sys; j=json.load(sys.stdin); print([r["name"] for r in j["rows"] if r["self"]["kind"]])')" "[]"
 check "the policy" grep -qi "^content-security-policy: default-src 'none'; script-src 'self'" <(get -I http://localhost/)
@@ -62,6 +64,19 @@ if [ "$(id -u)" -eq 0 ]; then
 else
 	skip "another user" "root"
 fi
+"$STOOK" open --socket "$T/s" >"$T/link" 2>/dev/null </dev/null &
+OPENED=$!
+STARTED+=("$OPENED")
+wait_until 20 [ -s "$T/link" ]
+link=$(cat "$T/link")
+check_equal "stook open needs its token" "$(status "${link%%#*}healthz")" 401
+check_equal "stook open passes requests on" "$(curl -s -H "Authorization: Bearer ${link#*=}" "${link%%#*}healthz")" ok
+check_equal "stook open passes answers on" "$(curl -sD - -H "Authorization: Bearer ${link#*=}" \
+	"${link%%#*}api/profile?$times&format=folded&value=samples&where=comm=redis" | tr -d '\r' | grep -E '^(Content-[DT]|redis)')" \
+	'Content-Type: text/plain; charset=utf-8
+Content-Disposition: attachment; filename="stook.folded"
+redis;main;read;sys_read 216'
+kill "$OPENED"
 mv "$store" "$T/moved"
 check_equal "a store that is gone" "$(get http://localhost/healthz)" \
 	"cannot open store '$store': No such file or directory"
