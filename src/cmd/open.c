@@ -42,7 +42,8 @@ static int parse(struct open_options *options, int argc, char **argv, struct err
 		.take_word = refuse_word,
 		.usage = "usage: stook open [--socket FILE]\n"
 			 "\n"
-			 "Prints a link to the page of 'stook serve' or 'stook agent --listen', and\n"
+			 "Prints a link to the page of 'stook serve' or 'stook agent --listen', "
+			 "and\n"
 			 "keeps it open until it is stopped.\n",
 		.examples = "\nexamples:\n"
 			    "  stook open\n"
@@ -64,7 +65,8 @@ static int run(const struct open_options *options, struct error *error)
 	socket = socket ? socket : usual;
 	if (access(socket, W_OK) < 0) {
 		(void)error_set_errno(error, "cannot open socket '%s'", socket);
-		error_hint(error, "is 'stook serve' or 'stook agent --listen' running, as this user?");
+		error_hint(error,
+			   "is 'stook serve' or 'stook agent --listen' running, as this user?");
 		return error->code;
 	}
 	err = serve_open_local(&serving, error);

@@ -667,7 +667,7 @@ static int answer_labels(struct asking *asking)
 	if (!err)
 		err = store_extent(asking->store, &extent, &asking->error);
 	if (!err)
-		err = ask(asking, &query, &asking->profile, &answer);
+		err = ask_any(asking, &query, &asking->profile, &answer);
 	if (err)
 		return refuse(asking, err);
 	asking->response->status = 200;

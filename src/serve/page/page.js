@@ -184,7 +184,9 @@ class Page {
 	}
 
 	async showValues() {
-		const { values } = await askServer("/api/labels", {}).catch(() => ({ values: [] }));
+		const { data } = this.chart;
+		const times = data ? timesOf([data.from, this.chart.end()]) : {};
+		const { values } = await askServer("/api/labels", times).catch(() => ({ values: [] }));
 		const names = values.map(({ name }) => name).filter((name) => name !== "samples");
 		fillSelect(byId("kind"), names.map((name) => [name === "cpu" ? "" : name, name === "cpu" ? "On CPU" : `Off CPU: ${showUnseen(name)}`]), this.shown.value);
 		byId("kind").hidden = names.length < 2;
