@@ -172,7 +172,7 @@ PYTHON
 )" "HTTP/1.1 200 in time"
 check "memory is bounded: $(memory) MB" [ "$(memory)" -lt 64 ]
 check "it is the same process" [ "$server" = "$(pgrep -P "$SERVER")" ]
-for i in 1 2 3 4 5 6; do
+for _ in 1 2 3 4 5 6; do
 	curl -s -m 30 -o /dev/null -H "$bearer" "$url/api/profile?from=@0&format=html" &
 	wait_for+=($!)
 done

@@ -214,7 +214,7 @@ TEST(targets_are_split_and_decoded)
 	CHECK_STR(http_request_get(&request, "by"), "comm,pid");
 	CHECK_STR(http_request_get(&request, "where"), "a b&c");
 	CHECK(!http_request_get(&request, "x"));
-	CHECK(!http_request_get(&request, "fro"));
+	CHECK(!http_request_get(&request, "fr"));
 	CHECK_EQ(request.nr_parameters, 5);
 	CHECK_EQ(parse(&request, "/a%20b+c"), 0);
 	CHECK_STR(request.path, "/a b+c");

@@ -912,3 +912,34 @@ TEST(conditions)
 	memset(deep, '!', sizeof(deep) - 1);
 	CHECK(!store_where_parse(deep, &error));
 }
+
+TEST(a_query_can_ask_for_short_blocks)
+{
+	struct store_query query = {.from_ns = BEGIN, .to_ns = BEGIN + HOUR, .no_stacks = true};
+	struct store_answer long_ones, short_ones;
+	struct profile *profile = NULL, *again = NULL;
+	struct store *store;
+	uint64_t at;
+
+	enter_folder();
+	store = open_writer();
+	for (at = 0; at < HOUR + 2 * MINUTE; at += 30 * SECOND)
+		append(store, BEGIN + at, 30 * SECOND, "a;f 1\n");
+	CHECK_EQ(store_query(store, &query, &profile, &long_ones, NULL), 0);
+	query.most_ns = MINUTE;
+	CHECK_EQ(store_query(store, &query, &again, &short_ones, NULL), 0);
+	CHECK_EQ(long_ones.nr_blocks[2], 1);
+	CHECK_EQ(short_ones.nr_blocks[2], 0);
+	CHECK_EQ(short_ones.nr_blocks[1], 60);
+	CHECK_EQ(profile_total(profile), profile_total(again));
+	CHECK_EQ(extent_of(store).last_to_ns, BEGIN + HOUR + 2 * MINUTE);
+	profile_free(profile);
+	profile_free(again);
+	/* Where the minutes are gone, the hour is the answer. */
+	remove_before(store, SECOND, SECOND, 0, BEGIN + 2 * HOUR);
+	CHECK_EQ(store_query(store, &query, &profile, &short_ones, NULL), 0);
+	CHECK_EQ(short_ones.nr_blocks[2], 1);
+	profile_free(profile);
+	store_close(store);
+	leave_folder();
+}
