@@ -17,6 +17,7 @@
 
 PREFIX  ?= /usr/local
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 CC      ?= cc
 CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
@@ -273,9 +274,11 @@ install: all $(PROGRAM) $(COMPLETIONS:%=$(B)/completion/%)
 	$(foreach s,$(COMPLETIONS),install -Dm644 $(B)/completion/$(s) \
 		$(DESTDIR)$(PREFIX)/share/$(COMPLETION_$(s)) &&) true
 	install -d $(DESTDIR)$(UNITDIR)
-	sed 's|/usr/local/bin|$(PREFIX)/bin|' systemd/stook-agent.service >$(DESTDIR)$(UNITDIR)/stook-agent.service
+	sed -e 's|/usr/local/bin|$(PREFIX)/bin|' -e 's|/etc/stook|$(SYSCONFDIR)/stook|' systemd/stook-agent.service \
+		>$(DESTDIR)$(UNITDIR)/stook-agent.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/stook-agent.service
-	install -Dm644 packaging/agent.conf $(DESTDIR)$(PREFIX)/share/doc/stook/agent.conf
+	test -e $(DESTDIR)$(SYSCONFDIR)/stook/agent.conf || \
+		install -Dm644 packaging/agent.conf $(DESTDIR)$(SYSCONFDIR)/stook/agent.conf
 	for page in docs/*.1; do \
 		install -Dm644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit; done
 

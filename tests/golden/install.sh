@@ -69,6 +69,7 @@ install_and_check() { # install_and_check NAME BUILT [STATIC=1]
 	done
 	check "$name: the service runs it" grep -q "^ExecStart=/opt/stook/bin/stook agent " \
 		"$at/opt/stook/lib/systemd/system/stook-agent.service"
+	check "$name: the configuration file" cmp packaging/agent.conf "$at/opt/stook/etc/stook/agent.conf"
 	check "$name: nothing outside of PREFIX" is_same "$(ls "$at") $(ls "$at/opt")" "opt stook"
 }
 
@@ -86,6 +87,9 @@ check "NOSTRIP=1: the program is whole" cmp build/stook "$at/usr/bin/stook"
 check "NOSTRIP=1: no debug file" is_same "$(ls -A "$at/usr/bin")" stook
 check "UNITDIR: the service is there, and runs it" grep -q "^ExecStart=/usr/bin/stook agent " \
 	"$at/lib/systemd/system/stook-agent.service"
+echo mine >"$at/etc/stook/agent.conf"
+make -s NOSTRIP=1 install DESTDIR="$at" PREFIX=/usr >&2 || echo "FAIL install: NOSTRIP=1, again"
+check "a changed configuration file stays" is_same "$(cat "$at/etc/stook/agent.conf")" mine
 
 version=$(sed -n 's/^VERSION := //p' Makefile)
 check "version: debian/changelog" is_same "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" "$version"
