@@ -111,6 +111,12 @@ while read -r key value; do
 done <"$work/settings"
 check "agent.conf: has settings" test -s "$work/settings"
 
+if command -v systemd-analyze >/dev/null; then
+	check "the service is confined: systemd-analyze security" \
+		systemd-analyze security --offline=true --threshold=35 --no-pager systemd/stook-agent.service
+else
+	echo "SKIP install: the service is confined: needs systemd-analyze"
+fi
 if python3 -c 'import yaml' 2>/dev/null; then
 	check "daemonset.yaml is YAML, without a key twice" python3 - packaging/daemonset.yaml <<-'PYTHON'
 	import sys, yaml
