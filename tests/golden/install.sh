@@ -69,6 +69,8 @@ install_and_check() { # install_and_check NAME BUILT [STATIC=1]
 	done
 	check "$name: the service runs it" grep -q "^ExecStart=/opt/stook/bin/stook agent " \
 		"$at/opt/stook/lib/systemd/system/stook-agent.service"
+	check "$name: the service reads the configuration" grep -q -e " --config /opt/stook/etc/stook/agent.conf " \
+		"$at/opt/stook/lib/systemd/system/stook-agent.service"
 	check "$name: the configuration file" cmp packaging/agent.conf "$at/opt/stook/etc/stook/agent.conf"
 	check "$name: nothing outside of PREFIX" is_same "$(ls "$at") $(ls "$at/opt")" "opt stook"
 }
