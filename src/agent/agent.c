@@ -69,8 +69,8 @@
 /* What it takes to open the store, and to give the server another user. */
 #define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
 #define SERVER_REST_NS	    (10 * NS_PER_SEC) /* between two starts */
-#define SHRINK_AT 0.85 /* of --max-memory */
-#define OVER_FOR  18   /* measurements in a row, until it is said that the limit cannot be held */
+#define SHRINK_AT	    0.85	      /* of --max-memory */
+#define OVER_FOR	    18 /* measurements in a row, until it is said that the limit cannot be held */
 
 /* Why nothing is sampled: bits. */
 enum {

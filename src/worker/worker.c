@@ -120,7 +120,7 @@ struct parser_process {
 	unsigned nr_wants;
 	uint32_t owed;	  /* the delivery that worker_answer() makes; 0: none */
 	uint64_t owed_ns; /* since then */
-	bool is_stopped; /* by pace() */
+	bool is_stopped;  /* by pace() */
 	int err;
 	void *answer;
 	size_t answer_bytes;
