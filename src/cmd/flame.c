@@ -23,7 +23,6 @@
 #include "base/out_file.h"
 #include "run/complain.h"
 #include "run/outputs.h"
-#include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/filter_options.h"
 #include "cmd/options/option_table.h"

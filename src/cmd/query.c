@@ -11,7 +11,7 @@
  * The answer to a query is a profile, and all that `stook report` can do with one is done by the same code; --diff
  * makes a difference of two answers, as `stook diff` prints it.
  *
- * A store is foreign: run as root, this reads it in a process without rights, like any profile (cmd/confined.h).
+ * A store is foreign: run as root, this reads it in a process without rights, like any profile (cmd/inputs.h).
  */
 #include "cmd/commands.h"
 
@@ -26,7 +26,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/output_options.h"
 #include "cmd/report_options.h"

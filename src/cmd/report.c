@@ -32,7 +32,6 @@
 #include "base/text.h"
 #include "run/complain.h"
 #include "run/outputs.h"
-#include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/output_options.h"
 #include "cmd/report_options.h"

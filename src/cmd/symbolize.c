@@ -9,7 +9,7 @@
  *
  * A first Ctrl-C during naming ends naming: the profile is written with the names found so far.
  *
- * If the profile is read by a child without rights (cmd/confined.h), the child sends its modules and frames to this
+ * If the profile is read by a child without rights (cmd/inputs.h), the child sends its modules and frames to this
  * process, which names them as it names those of a run, and sends them back.
  *
  * Files are found by build id: at the recorded path if the file there has the same id, else among
@@ -30,7 +30,6 @@
 #include "run/complain.h"
 #include "run/outputs.h"
 #include "run/names.h"
-#include "cmd/confined.h"
 #include "cmd/inputs.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
