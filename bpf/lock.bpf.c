@@ -13,7 +13,8 @@
  * Nothing here may wait for a lock that it might interrupt. The entries are in an array, and taken by compare and
  * exchange. The ring and the count map have locks, which report waits of their own: while one of these programs has the
  * CPU's scratch space, another one on this CPU gives up its wait, as a sample that interrupts another one
- * (LOST_SCRATCH). In an NMI, which can wait only in programs of others, the kernel's ring and hash map fail instead of waiting.
+ * (LOST_SCRATCH). In an NMI, which can wait only in programs of others, the kernel's ring and hash map fail instead of
+ * waiting.
  */
 #include "wait.bpf.h"
 

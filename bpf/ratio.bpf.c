@@ -3,11 +3,11 @@
  * the event that is sampled; the numerator is in its group, so that both count at the same time, also where events take
  * turns on the PMU.
  *
- * The counters are per CPU. A sample's span begins at the sample before it on its CPU, or later, when its thread got the
- * CPU: both are read there, too. So nothing that other threads did is attributed to a sample, although the span often
- * covers less than the sample stands for. What it stands for is its weight, in events of the denominator; the numerator
- * is in proportion, weight * (numerator of the span / denominator of the span). If the thread had the CPU all the
- * time, that is the numerator's own count.
+ * The counters are per CPU. A sample's span begins at the sample before it on its CPU, or later, when its thread got
+ * the CPU: both are read there, too. So nothing that other threads did is attributed to a sample, although the span
+ * often covers less than the sample stands for. What it stands for is its weight, in events of the denominator; the
+ * numerator is in proportion, weight * (numerator of the span / denominator of the span). If the thread had the CPU all
+ * the time, that is the numerator's own count.
  *
  * A sample may interrupt the program that runs when a thread gets the CPU, between its two readings: such a sample has
  * no span.

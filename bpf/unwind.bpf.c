@@ -13,8 +13,8 @@ const volatile __u32 max_user_frames = 127;
 const volatile __u32 max_kernel_frames = 127;
 
 /*
- * Threads that run only in the kernel: its own, and the workers of io_uring and vhost, which have the memory of a process
- * but no user registers. Before Linux 5.17 the third flag was that of module loaders.
+ * Threads that run only in the kernel: its own, and the workers of io_uring and vhost, which have the memory of a
+ * process but no user registers. Before Linux 5.17 the third flag was that of module loaders.
  */
 #define PF_KTHREAD     0x00200000
 #define PF_IO_WORKER   0x00000010

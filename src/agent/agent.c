@@ -202,8 +202,8 @@ static void report(const struct agent *agent)
 
 /*
  * Parsers keep the symbols that they have read, up to a limit each, and the heap keeps what was freed. Above a share of
- * --max-memory, the naming thread ends its parsers after its next epoch: the symbols are read again when they are needed.
- * What is left has limits of its own.
+ * --max-memory, the naming thread ends its parsers after its next epoch: the symbols are read again when they are
+ * needed. What is left has limits of its own.
  */
 static void shrink(struct agent *agent)
 {

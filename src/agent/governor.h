@@ -3,9 +3,9 @@
  *
  * Some of the cost is in proportion to the samples that are taken: the programs in the kernel, the records that they
  * send, the profiles that are stored. The rest is not: process events, names, unwind tables. The rate of the samples is
- * moved by the first part only, to what the rest leaves of the budget. If the rest alone is more than the budget, samples
- * are not what can be saved on: then work is shed in the order of enum governor_shed, and if the cost stays far above
- * the budget even so, the run had better pause.
+ * moved by the first part only, to what the rest leaves of the budget. If the rest alone is more than the budget,
+ * samples are not what can be saved on: then work is shed in the order of enum governor_shed, and if the cost stays far
+ * above the budget even so, the run had better pause.
  */
 #ifndef STOOK_AGENT_GOVERNOR_H
 #define STOOK_AGENT_GOVERNOR_H

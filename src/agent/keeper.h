@@ -2,7 +2,8 @@
  * Keeps the epochs of a run in a store, whatever happens to it: while the disk is full or read-only, epochs are dropped
  * and counted; a damaged store is moved aside and a new one begun. Removes what is too old or too much.
  *
- * All functions but keeper_open() and keeper_set() are for the thread that names epochs; the counts may be read from others.
+ * All functions but keeper_open() and keeper_set() are for the thread that names epochs; the counts may be read from
+ * others.
  */
 #ifndef STOOK_AGENT_KEEPER_H
 #define STOOK_AGENT_KEEPER_H

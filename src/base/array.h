@@ -71,8 +71,8 @@ int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_
 						      : ((items)[(nr)++] = (__VA_ARGS__), 0))
 
 /*
- * Appends a text with its NUL to an array of texts, nr bytes so far. Returns its offset; -ENOMEM; or -EMSGSIZE if offsets
- * of 32 bits would not do.
+ * Appends a text with its NUL to an array of texts, nr bytes so far. Returns its offset; -ENOMEM; or -EMSGSIZE if
+ * offsets of 32 bits would not do.
  */
 int64_t array_add_text(char **texts, size_t *capacity, size_t *nr, const char *text);
 

@@ -28,8 +28,8 @@ static inline uint64_t clock_now_ns(void)
 }
 
 /*
- * Returns for how long the machine has been suspended since boot, which CLOCK_MONOTONIC does not count. Too long by less
- * than CLOCK_ASLEEP_ERROR_NS, since two clocks are read.
+ * Returns for how long the machine has been suspended since boot, which CLOCK_MONOTONIC does not count. Too long by
+ * less than CLOCK_ASLEEP_ERROR_NS, since two clocks are read.
  */
 #define CLOCK_ASLEEP_ERROR_NS NS_PER_MS
 

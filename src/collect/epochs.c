@@ -128,8 +128,8 @@ uint64_t epochs_begin_next(struct epochs *epochs)
 
 /*
  * Replaces the map of the epoch before the last. Returns after a grace period; a host that is short of memory makes
- * creating the map slow, too. Without memory or a descriptor for a new map, the old one serves again, though samples are
- * missed while it is emptied.
+ * creating the map slow, too. Without memory or a descriptor for a new map, the old one serves again, though samples
+ * are missed while it is emptied.
  */
 static int replace_map(void *context)
 {

@@ -1,8 +1,8 @@
 /*
  * An address is asked for once in a profile, and a page of the kernel itself once in the run: modules and BPF programs
  * have pages of their own. So what is remembered is limited by the size of the kernel's code, however long the run is.
- * The functions of modules have no event when they go away; a module that is unloaded in the epoch in which it was first
- * sampled gets no name.
+ * The functions of modules have no event when they go away; a module that is unloaded in the epoch in which it was
+ * first sampled gets no name.
  */
 #include "collect/kernel_code.h"
 

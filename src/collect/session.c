@@ -64,8 +64,8 @@
 #define QUIET_NAPS	3
 
 /*
- * The nap of a session that keeps its priority. Where processes come and go all the time, 500 polls a second are 1 % of a
- * CPU.
+ * The nap of a session that keeps its priority. Where processes come and go all the time, 500 polls a second are 1 % of
+ * a CPU.
  */
 #define CALM_NAP_NS (20 * NS_PER_MS)
 
@@ -89,8 +89,8 @@
 
 /*
  * One object of BPF programs. A session has one: samples of an event, hits of probes, or waits; or two, because
- * programs in NMIs or anywhere in the kernel must not share maps with those in the scheduler: samples and waits, or waits
- * for the kernel's locks and for futexes. Their epochs begin at the same time.
+ * programs in NMIs or anywhere in the kernel must not share maps with those in the scheduler: samples and waits, or
+ * waits for the kernel's locks and for futexes. Their epochs begin at the same time.
  */
 struct source {
 	struct sampler *sampler;

@@ -84,8 +84,8 @@ static uint64_t both(const struct wait_amount *amount)
 }
 
 /*
- * Returns what some stacks get of a pot, who stand for `part` of `all`. If all that stand for others were woken at once,
- * or ran at once, both times are divided alike.
+ * Returns what some stacks get of a pot, who stand for `part` of `all`. If all that stand for others were woken at
+ * once, or ran at once, both times are divided alike.
  */
 static struct wait_amount portion(const struct wait_amount *pot, const struct wait_amount *part,
 				  const struct wait_amount *all)

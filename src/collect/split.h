@@ -3,9 +3,10 @@
  * waits in the same state and place. Pure arithmetic: sums stay exact, to the nanosecond; what each stack gets is an
  * estimate, whose error is estimated, too.
  *
- * A group is a thread in a state and a place, in one epoch. What was not walked is its pot. A wait that was walked by
- * a choice with the probability 1/n stands for n - 1 others of its length: the stacks of a group share its pot in
- * proportion to the time for which their waits stand, and the number of waits in proportion to the number. So it does not matter how n was chosen, nor that it changes.
+ * A group is a thread in a state and a place, in one epoch. What was not walked is its pot. A wait that was walked by a
+ * choice with the probability 1/n stands for n - 1 others of its length: the stacks of a group share its pot in
+ * proportion to the time for which their waits stand, and the number of waits in proportion to the number. So it does
+ * not matter how n was chosen, nor that it changes.
  */
 #ifndef STOOK_COLLECT_SPLIT_H
 #define STOOK_COLLECT_SPLIT_H

@@ -56,8 +56,8 @@ int waits_add_end(struct waits *waits, const struct wire_wait *end);
 int waits_add_open(struct waits *waits, uint64_t task, const struct wire_waiting *waiting);
 
 /*
- * Adds time to the wait's stack and waker. The wait is counted where its first nanosecond is. Returns 0, -ENOMEM, or -EAGAIN if the record of the stack has not arrived;
- * it is then asked again.
+ * Adds time to the wait's stack and waker. The wait is counted where its first nanosecond is. Returns 0, -ENOMEM, or
+ * -EAGAIN if the record of the stack has not arrived; it is then asked again.
  */
 #define WAITS_NOT_WOKEN UINT64_MAX
 typedef int waits_add_fn(void *context, const struct wait_credit *wait,

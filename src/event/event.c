@@ -265,8 +265,9 @@ char *event_split(char **rest)
 }
 
 /*
- * The kernel has no groups across PMUs, and a generic event is one of each kind of core: a group of several PMUs becomes
- * a group of each, and what needs no PMU of the tree (a clock, a tracepoint) is counted beside them, on all CPUs.
+ * The kernel has no groups across PMUs, and a generic event is one of each kind of core: a group of several PMUs
+ * becomes a group of each, and what needs no PMU of the tree (a clock, a tracepoint) is counted beside them, on all
+ * CPUs.
  */
 static size_t find_leader(const struct events *events, size_t first, size_t number)
 {

@@ -117,8 +117,8 @@ static int encode(const struct library *library, const char *pmu, const char *te
 }
 
 /*
- * Intel's fixed counters. Where libpfm4 has these names, its codes are of pseudo events, some of which the kernel does not
- * know and would count as nothing; its other names have the codes that perf's tables have.
+ * Intel's fixed counters. Where libpfm4 has these names, its codes are of pseudo events, some of which the kernel does
+ * not know and would count as nothing; its other names have the codes that perf's tables have.
  */
 static const char *fixed_counter(const char *text)
 {
@@ -139,10 +139,10 @@ static const char *fixed_counter(const char *text)
 }
 
 /*
- * Names for which libpfm4 (4.13) has the code of another event, or of none, by mistake: the event's own code is missing or
- * mistyped (topdown, mem_load_misc_retired, mem_trans_retired), the number for MSR_PEBS_FRONTEND is taken for the unit
- * mask, a threshold is missing, or there is a value for a register that the event does not have. Corrected by what perf's
- * tables say; a library that gives another code is left alone.
+ * Names for which libpfm4 (4.13) has the code of another event, or of none, by mistake: the event's own code is missing
+ * or mistyped (topdown, mem_load_misc_retired, mem_trans_retired), the number for MSR_PEBS_FRONTEND is taken for the
+ * unit mask, a threshold is missing, or there is a value for a register that the event does not have. Corrected by what
+ * perf's tables say; a library that gives another code is left alone.
  */
 static void correct(const char *text, struct model_code *code)
 {

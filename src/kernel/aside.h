@@ -1,6 +1,6 @@
 /*
- * A function that waits for the kernel, in a thread of its own, while the caller goes on: some calls of bpf() wait for a
- * grace period, mostly 10 ms, but longer if other processes keep RCU's threads from running.
+ * A function that waits for the kernel, in a thread of its own, while the caller goes on: some calls of bpf() wait for
+ * a grace period, mostly 10 ms, but longer if other processes keep RCU's threads from running.
  */
 #ifndef STOOK_KERNEL_ASIDE_H
 #define STOOK_KERNEL_ASIDE_H

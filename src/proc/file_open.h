@@ -34,8 +34,8 @@ int file_find_again(const struct file_id *id, int root_fd, const char *path,
 		    struct found_file *ret);
 
 /*
- * Finds any regular file at the path below root_fd, as file_open_below(). Reads nothing of it. Without /proc, the handle is
- * a descriptor for reading, since an O_PATH handle could not be opened again.
+ * Finds any regular file at the path below root_fd, as file_open_below(). Reads nothing of it. Without /proc, the
+ * handle is a descriptor for reading, since an O_PATH handle could not be opened again.
  */
 int file_find_any(int root_fd, const char *path, struct found_file *ret);
 

@@ -6,8 +6,8 @@
  * (O_PATH: nothing of the file is read, and closing it cannot block), within a limit, until its symbols
  * are read. The table itself makes no system call that could block (proc/look.h).
  *
- * A file is forgotten some time after the last process that had it mapped is gone, see file_table_sweep(). Its number is
- * not given to another one.
+ * A file is forgotten some time after the last process that had it mapped is gone, see file_table_sweep(). Its number
+ * is not given to another one.
  */
 #ifndef STOOK_PROC_FILE_TABLE_H
 #define STOOK_PROC_FILE_TABLE_H
@@ -85,14 +85,14 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 		       int32_t pid, uint64_t start, uint64_t end);
 
 /*
- * Adds a file that no process has mapped here, in a profile of another machine: any regular file at this path below our own
- * root. Returns its number, and wants a look; -ENOMEM, or -ENOSPC beyond FILE_TABLE_MAX.
+ * Adds a file that no process has mapped here, in a profile of another machine: any regular file at this path below our
+ * own root. Returns its number, and wants a look; -ENOMEM, or -ENOSPC beyond FILE_TABLE_MAX.
  */
 int64_t file_table_add_path(struct file_table *table, const char *path);
 
 /*
- * Wants a look at a FILE_CLOSED file below the root in which it was seen. False: it can't be had, since it was closed by
- * file_table_sweep(), or is forgotten.
+ * Wants a look at a FILE_CLOSED file below the root in which it was seen. False: it can't be had, since it was closed
+ * by file_table_sweep(), or is forgotten.
  */
 bool file_table_reopen(struct file_table *table, uint32_t number);
 

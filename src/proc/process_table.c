@@ -32,8 +32,8 @@
 #define REFRESHES_A_SECOND 500
 
 /*
- * A process that was preempted with its mappings locked, or hangs with them, is asked again after this time, which doubles
- * each time.
+ * A process that was preempted with its mappings locked, or hangs with them, is asked again after this time, which
+ * doubles each time.
  */
 #define LATE_REST_NS	   NS_PER_SEC
 #define LATE_DOUBLINGS_MAX 6

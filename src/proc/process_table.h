@@ -76,8 +76,8 @@ int process_table_arrive(struct process_table *table, struct process_event *even
 			 const char *path);
 
 /*
- * Called when a record of pid, or a fork by it, arrives: wants a snapshot if it is unknown, or events of it may have been
- * lost. program: the record's; NULL: not known. 1 if a snapshot is wanted, 0 or -ENOMEM.
+ * Called when a record of pid, or a fork by it, arrives: wants a snapshot if it is unknown, or events of it may have
+ * been lost. program: the record's; NULL: not known. 1 if a snapshot is wanted, 0 or -ENOMEM.
  */
 int process_table_ensure(struct process_table *table, int32_t pid, const struct program_id *program,
 			 uint64_t time_ns);
@@ -96,8 +96,8 @@ int process_table_looked(struct process_table *table, int32_t pid,
 			 const struct maps_looked *looked);
 
 /*
- * True if a record at the replay's position must wait for a snapshot, which is wanted if the record's program is another
- * one than events have reported.
+ * True if a record at the replay's position must wait for a snapshot, which is wanted if the record's program is
+ * another one than events have reported.
  */
 bool process_table_awaits(struct process_table *table, int32_t pid,
 			  const struct program_id *program, uint64_t time_ns);

@@ -38,8 +38,8 @@ struct probe_reach {
 };
 
 /*
- * 0 or a negative errno: -ETIME if a process does not let the kernel look at its memory, and so no probe can be attached
- * to a file.
+ * 0 or a negative errno: -ETIME if a process does not let the kernel look at its memory, and so no probe can be
+ * attached to a file.
  */
 int probe_reach_find(struct probe_reach *ret, struct worker *worker, const struct probe_list *list,
 		     const struct probe_features *features, const struct wanted_tasks *tasks,

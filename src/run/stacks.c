@@ -62,8 +62,8 @@ static size_t table_bytes(void)
 }
 
 /*
- * Labels that are not shown, but kept: by outputs for other programs, or by who takes the intervals. Without one of these
- * they would make a sample of its own for each thread that ever ran, in a run of days.
+ * Labels that are not shown, but kept: by outputs for other programs, or by who takes the intervals. Without one of
+ * these they would make a sample of its own for each thread that ever ran, in a run of days.
  */
 static unsigned kept_labels(const struct stacks *stacks)
 {

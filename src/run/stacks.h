@@ -79,9 +79,9 @@ void stacks_init(struct stacks *stacks, const struct stack_options *options,
 		 const struct stack_command *command, void *context);
 
 /*
- * Ends the session, so that nothing is attached to the kernel, and hands over what it has collected; and begins
- * another one, from a source that is chosen anew. In between, `session` is NULL: the collector's wait() must not be called. Each returns 0 or a negative
- * errno.
+ * Ends the session, so that nothing is attached to the kernel, and hands over what it has collected; and begins another
+ * one, from a source that is chosen anew. In between, `session` is NULL: the collector's wait() must not be called.
+ * Each returns 0 or a negative errno.
  */
 int stacks_pause(struct stacks *stacks, struct error *error);
 int stacks_resume(struct stacks *stacks, struct error *error);

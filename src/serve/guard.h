@@ -2,9 +2,9 @@
  * Decides who may look. Pure functions over a request.
  *
  * Behind a Unix socket, the file's mode has decided. Over TCP, loopback included, a request needs the token: as
- * `Authorization: Bearer TOKEN`, as a parameter for programs that cannot send headers, or as the cookie that a browser gets
- * for it. The cookie has a secret of this server, not the token. Everywhere, a browser must not be made to ask by another site: neither by a name that suddenly means this host
- * (DNS rebinding), nor by a page of another origin.
+ * `Authorization: Bearer TOKEN`, as a parameter for programs that cannot send headers, or as the cookie that a browser
+ * gets for it. The cookie has a secret of this server, not the token. Everywhere, a browser must not be made to ask by
+ * another site: neither by a name that suddenly means this host (DNS rebinding), nor by a page of another origin.
  */
 #ifndef STOOK_SERVE_GUARD_H
 #define STOOK_SERVE_GUARD_H

@@ -1,6 +1,6 @@
 /*
- * Questions to a store and what is made of the answers: the part that `stook query` and the server (serve/api.h) have in
- * common. Answers are profiles, which any format can write.
+ * Questions to a store and what is made of the answers: the part that `stook query` and the server (serve/api.h) have
+ * in common. Answers are profiles, which any format can write.
  */
 #ifndef STOOK_SERVE_QUESTION_H
 #define STOOK_SERVE_QUESTION_H
@@ -75,8 +75,8 @@ int question_find_periods(struct question_periods *ret, struct store *store, uin
 			  uint64_t to_ns, struct error *error);
 
 /*
- * Fills a sheet with what there is: times, values and labels. The profile has all labels and no stacks, and outlives the
- * sheet. most: as for label_totals_fill(). 0 or -ENOMEM.
+ * Fills a sheet with what there is: times, values and labels. The profile has all labels and no stacks, and outlives
+ * the sheet. most: as for label_totals_fill(). 0 or -ENOMEM.
  */
 int question_list(struct sheet *sheet, const struct profile *profile,
 		  const struct store_answer *answer, const struct store_extent *extent,

@@ -1,11 +1,13 @@
 /*
- * A connection carries one request: there are few clients, near by, and limits are simple that way. evhttp does not report
- * when a connection ends, nor limit their number or the time of slow ones. So the sockets are looked at from time to time:
- * a descriptor and its inode are a connection. Late ones are shut down, which evhttp takes for the client's end.
+ * A connection carries one request: there are few clients, near by, and limits are simple that way. evhttp does not
+ * report when a connection ends, nor limit their number or the time of slow ones. So the sockets are looked at from
+ * time to time: a descriptor and its inode are a connection. Late ones are shut down, which evhttp takes for the
+ * client's end.
  *
- * A question to the store may run long, need much memory, or crash on a damaged store. So it is answered by a fork, which
- * gives up the rights to accept and fork, gets the store's files, and writes its answer to a file in memory; the head of the
- * answer comes through a pipe. The store's files are opened anew for each, since locks belong to open files.
+ * A question to the store may run long, need much memory, or crash on a damaged store. So it is answered by a fork,
+ * which gives up the rights to accept and fork, gets the store's files, and writes its answer to a file in memory; the
+ * head of the answer comes through a pipe. The store's files are opened anew for each, since locks belong to open
+ * files.
  */
 #include "serve/server.h"
 

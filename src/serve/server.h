@@ -1,7 +1,7 @@
 /*
  * The server: an HTTP server (libevent's) in one process without rights, and a process for each question. Everything is
- * limited: connections, the time until a request is complete and until its answer has been read, questions at the same time
- * and in the queue, and the time and memory of each.
+ * limited: connections, the time until a request is complete and until its answer has been read, questions at the same
+ * time and in the queue, and the time and memory of each.
  */
 #ifndef STOOK_SERVE_SERVER_H
 #define STOOK_SERVE_SERVER_H

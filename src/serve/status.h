@@ -53,8 +53,8 @@ struct health {
 };
 
 /*
- * Red if data do not arrive in the store, for whatever reason. status: NULL without an agent, then only the times of the
- * store count. error: why the store cannot be read; NULL: it can.
+ * Red if data do not arrive in the store, for whatever reason. status: NULL without an agent, then only the times of
+ * the store count. error: why the store cannot be read; NULL: it can.
  */
 struct health health_of(const struct status *status, const struct store_extent *extent,
 			const struct error *error, uint64_t wall_ns, uint64_t now_ns);

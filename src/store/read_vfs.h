@@ -1,6 +1,6 @@
 /*
- * Files of a store for SQLite, read-only: nothing is ever created, written or deleted, whatever the bytes are. Locks are
- * those of SQLite's own files, so that readers and the writer are safe from each other.
+ * Files of a store for SQLite, read-only: nothing is ever created, written or deleted, whatever the bytes are. Locks
+ * are those of SQLite's own files, so that readers and the writer are safe from each other.
  *
  * All files are opened by a function of the caller, which may ask another process for them.
  */

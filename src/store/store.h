@@ -35,8 +35,9 @@ void store_close(struct store *store);
 typedef int store_open_fn(void *context, const char *path);
 
 /*
- * A reader writes nothing, not even beside the store. `open` gets the path with each of the endings of store_files; NULL:
- * files are opened here, the store itself only if it is no symbolic link. Not for a process that has the store open to write.
+ * A reader writes nothing, not even beside the store. `open` gets the path with each of the endings of store_files;
+ * NULL: files are opened here, the store itself only if it is no symbolic link. Not for a process that has the store
+ * open to write.
  */
 int store_open_reader(const char *path, store_open_fn *open, void *context, struct store **ret,
 		      struct error *error);

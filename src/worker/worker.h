@@ -152,8 +152,9 @@ void worker_take_over(struct worker *worker);
 void worker_set_niceness(struct worker *worker, int niceness);
 
 /*
- * Limits the CPU time of parsers, also within a question: they may use most_ns at once, and a share of the elapsed time of
- * one CPU. While there is none left they are stopped, which does not count as time of a question. most_ns 0: no limit.
+ * Limits the CPU time of parsers, also within a question: they may use most_ns at once, and a share of the elapsed time
+ * of one CPU. While there is none left they are stopped, which does not count as time of a question. most_ns 0: no
+ * limit.
  */
 void worker_pace(struct worker *worker, uint64_t most_ns, double share);
 

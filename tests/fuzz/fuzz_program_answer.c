@@ -1,6 +1,6 @@
 /*
- * probe/find/program: parts of answers from the opener. Whatever they are, a file that is accepted has a handle, a path,
- * and, exactly if it says so, a root; an error that is accepted has texts that end.
+ * probe/find/program: parts of answers from the opener. Whatever they are, a file that is accepted has a handle, a
+ * path, and, exactly if it says so, a root; an error that is accepted has texts that end.
  *
  *	make fuzz && build/fuzz/fuzz_program_answer -max_len=4096 CORPUS
  */

@@ -1,6 +1,6 @@
 /*
- * Requests to the server: a target, and lines of headers, arbitrary bytes each. Without a token, nothing but the page may
- * be let through; all that is parsed must stay inside the request.
+ * Requests to the server: a target, and lines of headers, arbitrary bytes each. Without a token, nothing but the page
+ * may be let through; all that is parsed must stay inside the request.
  *
  *	make fuzz && build/fuzz/fuzz_request CORPUS
  */

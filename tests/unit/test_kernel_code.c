@@ -1,6 +1,6 @@
 /*
- * collect/kernel_code, with a made kernel: the kernel itself at 0x1000, a module at 0x2000, and BPF programs at 0x3000 that
- * are unloaded and replaced.
+ * collect/kernel_code, with a made kernel: the kernel itself at 0x1000, a module at 0x2000, and BPF programs at 0x3000
+ * that are unloaded and replaced.
  */
 #include "unit/test.h"
 

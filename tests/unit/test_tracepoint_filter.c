@@ -1,6 +1,6 @@
 /*
- * probe/find/tracepoint_filter: instructions are run by an interpreter over a record; tests/live/filters.sh compares the
- * hits that they choose with the ones that the kernel's filter counts.
+ * probe/find/tracepoint_filter: instructions are run by an interpreter over a record; tests/live/filters.sh compares
+ * the hits that they choose with the ones that the kernel's filter counts.
  */
 #include "unit/test.h"
 

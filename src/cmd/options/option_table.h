@@ -84,9 +84,9 @@ int option_table_parse(const struct option_table *table, int argc, char **argv,
 		       struct error *error);
 
 /*
- * Takes options from the lines `name = value` of a file: names are those of long options, and a switch has the value yes
- * or no. Empty lines and lines that begin with # are skipped. *ret_text has the values that options refer to, and is freed
- * by the caller, also after a failure. 0, or a negative errno with the file and line in the error.
+ * Takes options from the lines `name = value` of a file: names are those of long options, and a switch has the value
+ * yes or no. Empty lines and lines that begin with # are skipped. *ret_text has the values that options refer to, and
+ * is freed by the caller, also after a failure. 0, or a negative errno with the file and line in the error.
  */
 int option_table_read_file(const struct option_table *table, const char *path, char **ret_text,
 			   struct error *error);

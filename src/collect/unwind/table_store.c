@@ -1,6 +1,6 @@
 /*
- * One thread at a time reads, one writes (kernel/aside). A file in the page cache is read within a few milliseconds, which
- * are waited for: samples need the table, and to look again with the next poll would take longer.
+ * One thread at a time reads, one writes (kernel/aside). A file in the page cache is read within a few milliseconds,
+ * which are waited for: samples need the table, and to look again with the next poll would take longer.
  */
 #include "collect/unwind/table_store.h"
 

@@ -1,7 +1,7 @@
 /*
- * The cache of unwind tables (elf/unwind/unwind_cache), for a caller that must not wait for a disk: a busy or frozen file
- * system can hold up whoever creates a file, or marks one as used, for as long as it likes. So tables are read and written
- * by two threads, and a table that does not come in time is made again.
+ * The cache of unwind tables (elf/unwind/unwind_cache), for a caller that must not wait for a disk: a busy or frozen
+ * file system can hold up whoever creates a file, or marks one as used, for as long as it likes. So tables are read and
+ * written by two threads, and a table that does not come in time is made again.
  */
 #ifndef STOOK_COLLECT_UNWIND_TABLE_STORE_H
 #define STOOK_COLLECT_UNWIND_TABLE_STORE_H

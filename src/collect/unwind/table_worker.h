@@ -2,9 +2,9 @@
  * Compiles unwind tables in parsers without rights (worker/worker.h): the files belong to other people, and
  * compiling a large one takes long enough for a ring buffer to overflow.
  *
- * The parsers have a budget of CPU time, so that a host that starts new programs all the time is not slowed
- * down by their tables: a fixed amount at first, then a share of the elapsed time. It is not saved up beyond that amount,
- * so that idle hours do not buy minutes of full use.
+ * The parsers have a budget of CPU time, so that a host that starts new programs all the time is not slowed down by
+ * their tables: a fixed amount at first, then a share of the elapsed time. It is not saved up beyond that amount, so
+ * that idle hours do not buy minutes of full use.
  */
 #ifndef STOOK_COLLECT_UNWIND_TABLE_WORKER_H
 #define STOOK_COLLECT_UNWIND_TABLE_WORKER_H

@@ -231,8 +231,8 @@ static size_t create_chunks(const struct unwind_pool *pool, int *fds, char **mem
 }
 
 /*
- * Enters maps in the next slots of the map of chunks. Returns the number of those entered. Each update waits for a grace
- * period, so they are entered at once, where the kernel can (Linux 5.19).
+ * Enters maps in the next slots of the map of chunks. Returns the number of those entered. Each update waits for a
+ * grace period, so they are entered at once, where the kernel can (Linux 5.19).
  */
 static size_t enter_chunks(const struct unwind_pool *pool, const int *fds, size_t nr)
 {

@@ -2,8 +2,8 @@
  * Looks at all processes before probes are attached to files, in the opener (worker/worker.h): see file_users_find()
  * (proc/mappings).
  *
- * Attaching waits for the mmap_lock of each process that has the file mapped, and nobody on the host can fork meanwhile.
- * So if a process does not give its lock, no probe is attached.
+ * Attaching waits for the mmap_lock of each process that has the file mapped, and nobody on the host can fork
+ * meanwhile. So if a process does not give its lock, no probe is attached.
  */
 #ifndef STOOK_PROBE_FIND_USERS_TASK_H
 #define STOOK_PROBE_FIND_USERS_TASK_H

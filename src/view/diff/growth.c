@@ -1,8 +1,9 @@
 /*
  * Fits a step to the series of each function: least squares with a mean for each place in the cycle.
  *
- * By the theorem of Frisch, Waugh and Lovell that is done for all moments at once: the means are taken from the series and
- * from each step beforehand, which is the same for all functions of a service, and what is left are sums of products.
+ * By the theorem of Frisch, Waugh and Lovell that is done for all moments at once: the means are taken from the series
+ * and from each step beforehand, which is the same for all functions of a service, and what is left are sums of
+ * products.
  *
  * Only a function's own time counts, not that of its callees: the callers of a slower function grow too.
  */

@@ -2,9 +2,9 @@
  * Functions that take more of their service's time from some day on: changes in a series of periods, not between two
  * profiles.
  *
- * The load of a host changes with the hour and the weekday, and so does the mixture of what its services do. So a function is
- * compared with the other functions of its service, and a period with the same one of other cycles: days with the same
- * weekday, or hours of the day.
+ * The load of a host changes with the hour and the weekday, and so does the mixture of what its services do. So a
+ * function is compared with the other functions of its service, and a period with the same one of other cycles: days
+ * with the same weekday, or hours of the day.
  *
  * For each function and each moment at which it may have changed, log(function / rest of the service) is fitted by a
  * value for each place in the cycle and a step at that moment. The error follows from how well that fits, so it

@@ -1,5 +1,6 @@
 /*
- * faults SECONDS PHASE_US: a function that spins and one that has page faults take turns, each for PHASE_US of CPU time.
+ * faults SECONDS PHASE_US: a function that spins and one that has page faults take turns, each for PHASE_US of CPU
+ * time.
  *
  * At the end, one line for each is printed: its name, its CPU time in nanoseconds, and its page faults. With a PHASE_US
  * of 0 it spins only.

@@ -1,8 +1,8 @@
 /*
  * Loads BPF programs that take CPU time, one after the other, and unloads each: kernel_code SECONDS NAME…
  *
- * Each takes SECONDS of CPU time. They have the same size, so that the kernel mostly puts a program where the one before
- * was.
+ * Each takes SECONDS of CPU time. They have the same size, so that the kernel mostly puts a program where the one
+ * before was.
  */
 #include <linux/bpf.h>
 #include <stdint.h>
