@@ -93,8 +93,8 @@ struct agent {
 	unsigned pauses;
 	struct session_cost before;    /* of sessions that have ended */
 	atomic_uint_fast64_t store_ns; /* CPU time for labels and the store */
-	uint64_t stored_ns,
-		naming_ns; /* when epochs were last given to be named; the cost of names until then */
+	uint64_t stored_ns;	       /* when epochs were last given to be named */
+	uint64_t naming_ns;	       /* the cost of names until then */
 	uint64_t next_tick_ns, next_memory_ns, next_report_ns;
 	uint64_t rest_ns, rest_until_ns; /* the last rest */
 	/* The server. */

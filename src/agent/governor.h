@@ -60,11 +60,11 @@ struct governor {
 	double by_rate, fixed;
 	double settled_ns; /* since something was shed */
 	double fixed_mean; /* of about a minute: names and tables come in bursts */
-	unsigned nr_cheap; /* windows in a row that left much of the budget to samples */
-	unsigned nr_dear;  /* windows in a row in which the rest was too much */
-	unsigned
-		nr_light; /* windows in a row in which it was so little that nothing has to be shed */
-	unsigned nr_runaway; /* windows in a row far above the budget, with all shed */
+	/* Windows in a row … */
+	unsigned nr_cheap;   /* … that left much of the budget to samples */
+	unsigned nr_dear;    /* … in which the rest was too much */
+	unsigned nr_light;   /* … in which the rest was so little that nothing has to be shed */
+	unsigned nr_runaway; /* … far above the budget, with all shed */
 };
 
 void governor_init(struct governor *governor, const struct governor_limits *limits,

@@ -60,9 +60,8 @@ uint64_t process_own_fd_memory(int fd);
 
 /* The use of resources by this process and its descendants. */
 struct process_usage {
-	uint64_t own_ns; /* CPU time of this process */
-	uint64_t
-		helper_ns; /* of its descendants, also of those that have ended; of those that live, in steps of 10 ms */
+	uint64_t own_ns;    /* CPU time of this process */
+	uint64_t helper_ns; /* of its descendants, dead or alive; of these, in steps of 10 ms */
 	uint64_t pss_bytes; /* proportional set size; 0 unless asked for */
 };
 

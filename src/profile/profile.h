@@ -232,8 +232,7 @@ struct profile_origin {
 	uint64_t time_ns;     /* start, wall clock; 0: not known */
 	uint64_t duration_ns; /* 0: not known */
 	size_t nr_events; /* the first values are events that were sampled together; 0: one event */
-	uint32_t
-		ratio; /* string: "instructions/cycles", values whose ratio is shown; 0: none. See profile/ratio.h */
+	uint32_t ratio;	  /* string, "instructions/cycles": see profile/ratio.h; 0: none */
 };
 
 void profile_set_origin(struct profile *profile, const struct profile_origin *origin);

@@ -16,17 +16,17 @@
 
 /* Counters never fall. Times are CLOCK_MONOTONIC. */
 struct status {
-	uint64_t told_ns; /* when this was written */
-	uint64_t started_ns,
-		stored_ns; /* start of the agent; end of the last epoch that was stored, 0: none */
-	uint64_t epoch_ns; /* length of an epoch */
+	uint64_t told_ns;    /* when this was written */
+	uint64_t started_ns; /* start of the agent */
+	uint64_t stored_ns;  /* end of the last epoch that was stored; 0: none */
+	uint64_t epoch_ns;   /* length of an epoch */
 	bool is_paused;
 	uint64_t entries, idle, own, filtered, ended, recorded, counted, thinned;
 	uint64_t lost[WIRE_NR_LOSS_REASONS];
-	uint64_t user_walks_ns[NR_WALK_ENDS],
-		kernel_walks_ns[NR_WALK_ENDS]; /* time on a CPU that was stored */
-	uint64_t nr_stored, nr_dropped;	       /* epochs */
-	uint64_t own_ns, bpf_ns;	       /* CPU time */
+	/* Time on a CPU that was stored, by how the walks of its stacks ended. */
+	uint64_t user_walks_ns[NR_WALK_ENDS], kernel_walks_ns[NR_WALK_ENDS];
+	uint64_t nr_stored, nr_dropped; /* epochs */
+	uint64_t own_ns, bpf_ns;	/* CPU time */
 	uint64_t memory_bytes;
 	double rate_hz, budget; /* samples per second and CPU; share of the machine, 0: none */
 };

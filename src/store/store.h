@@ -97,8 +97,8 @@ struct store_query {
 	bool no_stacks;	   /* only sums by labels */
 	const char *value; /* to be the main one; NULL: "cpu" if there is one, else the first */
 	uint64_t step_ns;  /* length of time slices; 0: none */
-	uint64_t
-		most_ns; /* longer blocks are read only where shorter ones are gone; 0: the longest that fit */
+	/* Longer blocks are read only where shorter ones are gone; 0: the longest that fit. */
+	uint64_t most_ns;
 };
 
 struct store_answer {
