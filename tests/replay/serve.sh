@@ -26,7 +26,7 @@ serve() {
 	STARTED+=("$SERVER")
 	wait_until 20 grep -q '^stook: serving' "$T/err"
 }
-end_server() { kill "$SERVER"; wait "$SERVER" 2>/dev/null; }
+end_server() { kill "$SERVER"; wait "$SERVER" 2>/dev/null || :; }
 get() { curl -sS -m 20 --unix-socket "$T/s" "$@" 2>&1; }
 status() { curl -s -m 20 -o /dev/null -w '%{http_code}' "$@"; }
 
