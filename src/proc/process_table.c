@@ -31,13 +31,6 @@
 #define SNAPSHOT_REST	   32
 #define REFRESHES_A_SECOND 500
 
-/*
- * A process that was preempted with its mappings locked, or hangs with them, is asked again after this time, which
- * doubles each time.
- */
-#define LATE_REST_NS	   NS_PER_SEC
-#define LATE_DOUBLINGS_MAX 6
-
 /* Processes that are checked for having exited unnoticed, in each purge. */
 #define SWEEP_SLOTS 8192
 
@@ -67,9 +60,6 @@ struct process {
 	int32_t parent;	       /* that forked it; 0: not known */
 	uint32_t program_file; /* the first one that it mapped, + 1; 0: not known */
 	char name[PROCESS_NAME_BYTES];
-	/* How often its mappings could not be read in time, and when they are wanted again. */
-	unsigned nr_late;
-	uint64_t not_before_ns;
 };
 
 struct process_table {
@@ -360,20 +350,6 @@ static uint32_t first_file(const struct mappings *mappings)
 	return 0;
 }
 
-/* What was known of the process stays. */
-static void note_late(struct process_table *table, struct process *process, int err)
-{
-	const unsigned doublings =
-		process->nr_late < LATE_DOUBLINGS_MAX ? process->nr_late : LATE_DOUBLINGS_MAX;
-
-	note_failure(table, process, err);
-	process->nr_late++;
-	process->not_before_ns = clock_now_ns() + (LATE_REST_NS << doublings);
-	process->is_awaited = false;
-	mappings_unref(process->arriving);
-	process->arriving = NULL;
-}
-
 int process_table_looked(struct process_table *table, int32_t pid, const struct maps_looked *looked)
 {
 	struct process *process = find(table, pid);
@@ -383,10 +359,6 @@ int process_table_looked(struct process_table *table, int32_t pid, const struct 
 	if (!process || !process->is_awaited)
 		return 0;
 	is_over = process->known_ns && process->known_ns <= looked->ended_ns;
-	if (looked->err < 0 && looked->err != -EACCES) {
-		note_late(table, process, looked->err);
-		return 0;
-	}
 	mappings = process->arriving;
 	if (!mappings && !process->mappings && !is_over)
 		mappings = mappings_new();
@@ -480,8 +452,7 @@ int process_table_ensure(struct process_table *table, int32_t pid, const struct 
 		return -ENOMEM;
 	if (process->is_awaited || !is_doubted(table, process))
 		return 0;
-	if (process->not_before_ns > clock_now_ns() ||
-	    (process->mappings && !may_refresh(table, process))) {
+	if (process->mappings && !may_refresh(table, process)) {
 		table->nr_postponed++;
 		return 0;
 	}

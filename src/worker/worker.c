@@ -42,9 +42,7 @@
 #include "proc/runtime_table.h"
 #include "worker/message.h"
 
-#define OPEN_NS NS_PER_SEC /* for one file, once the previous one is finished */
-#define LOCKED_NS \
-	(100 * NS_PER_MS) /* for a process whose mappings are locked; it is asked again later */
+#define OPEN_NS	      NS_PER_SEC	   /* for one file, once the previous one is finished */
 #define MAPS_NS	      (4 * NS_PER_SEC)	   /* if it works, on the mappings of a large process */
 #define STALL_NS      (3 * NS_PER_SEC / 2) /* how long a parser may wait in the kernel */
 #define STALL_LOOK_NS (100 * NS_PER_MS)
@@ -567,11 +565,8 @@ static void set_deadline(struct worker *worker)
 	if (!worker->nr_sent)
 		return;
 	worker->opener_began_ns = clock_now_ns();
-	worker->opener_late_ns = worker->opener_began_ns;
-	if (first->call.action == OPENER_LOOK_AT_MAPS)
-		worker->opener_late_ns += LOCKED_NS;
-	else
-		worker->opener_late_ns += OPEN_NS >> halvings_for(worker, &first->file);
+	worker->opener_late_ns =
+		worker->opener_began_ns + (OPEN_NS >> halvings_for(worker, &first->file));
 }
 
 /* Sends calls until the socket is full. */
@@ -644,7 +639,7 @@ static void lose_opener(struct worker *worker, int why)
 
 	kill_process(worker, &worker->opener, first ? &first->file : NULL);
 	if (first) {
-		if (why == -ETIME && first->call.action != OPENER_LOOK_AT_MAPS)
+		if (why == -ETIME)
 			note_late(worker, &first->file);
 		blame(worker, &first->file);
 		fail_call(worker, first, why);

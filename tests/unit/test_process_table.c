@@ -532,26 +532,6 @@ TEST(process_table_late_snapshot)
 	close_tables(&tables);
 }
 
-/* A process that was preempted with its mappings locked is asked again, after a while. */
-TEST(process_table_asks_a_late_process_again)
-{
-	struct tables tables;
-	struct process_table *table = open_tables(&tables);
-	const struct maps_looked late = {.err = -ETIME, .began_ns = 10, .ended_ns = 30};
-	const uint64_t began_ns = clock_now_ns();
-
-	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 5), 1);
-	CHECK_EQ(process_table_looked(table, PID_A, &late), 0);
-	CHECK(!process_table_awaits(table, PID_A, NULL, 40));
-	CHECK(process_table_ensure(table, PID_A, NULL, 40) == 0 ||
-	      clock_now_ns() - began_ns >= NS_PER_SEC);
-	(void)usleep(1100000);
-	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 50), 1);
-	CHECK_EQ(process_table_looked(table, PID_A, &late), 0);
-	CHECK_EQ(process_table_nr_silent(table), 1);
-	close_tables(&tables);
-}
-
 /* --- memory that looks like a file ----------------------------------------------------------- */
 
 /* Returns the kind found for an executable mapping of fd (-1: shared anonymous memory). */

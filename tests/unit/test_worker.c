@@ -746,9 +746,8 @@ TEST(worker_looks_past_what_does_not_answer)
 	CHECK(worker_is_looking(looking.worker));
 	CHECK(process_table_awaits(looking.processes, pid, NULL, 0));
 	wait_for_looks(&looking);
-	CHECK(clock_now_ns() - began_ns > NS_PER_SEC / 20);
+	CHECK(clock_now_ns() - began_ns > NS_PER_SEC / 2);
 	CHECK_EQ(process_table_nr_silent(looking.processes), 1);
-	CHECK(!process_table_awaits(looking.processes, pid, NULL, 0)); /* for now */
 	CHECK(!process_table_awaits(looking.processes, parent, NULL, 0));
 	CHECK_EQ(troubles_of(looking.worker).nr_openers_late, 1);
 	CHECK(strstr(troubles_of(looking.worker).silent, "process ") != NULL);
