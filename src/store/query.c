@@ -9,15 +9,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "profile/profile.h"
 #include "store/store_state.h"
 #include "store/where.h"
 
 /* No block is longer, unless an epoch was: so far before a range its first block can begin. */
 #define LONGEST_NS 7200000000000LL
+
+#define BEGIN_NAP_NS (10 * NS_PER_MS)
+#define BEGIN_TRIES  200
 
 /* --- which blocks ----------------------------------------------------------------------------- */
 
@@ -779,6 +784,25 @@ static void add_to_answer(struct store_answer *answer, const struct choice *choi
 	}
 }
 
+/*
+ * Begins one state of the store, whatever is written meanwhile. A reader that meets a writer which is making the index
+ * of the log is told that the file is read-only: it tries again for a while.
+ */
+static bool begin(struct store *store)
+{
+	const struct timespec nap = {.tv_nsec = BEGIN_NAP_NS};
+	unsigned tries;
+
+	for (tries = 0; store_execute(store, "BEGIN"); tries++) {
+		if (store_execute(store, "SELECT 1 FROM block LIMIT 1") || !store->vfs ||
+		    objects_errno(store->db) != -EROFS || tries == BEGIN_TRIES)
+			return true; /* an error is reported by who reads on */
+		(void)store_execute(store, "ROLLBACK");
+		(void)nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
 int store_query(struct store *store, const struct store_query *query, struct profile **ret,
 		struct store_answer *ret_answer, struct error *error)
 {
@@ -788,8 +812,7 @@ int store_query(struct store *store, const struct store_query *query, struct pro
 	struct store_answer answer = {0};
 	int result;
 
-	/* One state of the store, whatever is written meanwhile. */
-	if (!store_execute(store, "BEGIN"))
+	if (!begin(store))
 		return store_error(store, error, "read");
 	sum.profile = profile_new();
 	result = sum.profile ? choose_blocks(store, &choice) : -ENOMEM;
