@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <regex.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,19 +168,11 @@ static struct set_label *find(struct relabel_labels *labels, const char *key)
 static const char *label_of(void *context, const char *key)
 {
 	struct relabel_labels *labels = context;
-	const struct sample_labels *sample = &labels->sample;
-	const struct set_label *label;
+	const char *text = profile_label_text(labels->profile, &labels->sample, labels->set,
+					      labels->nr, key, labels->number);
 
-	if (!strcmp(key, "comm"))
-		return profile_string(labels->profile, sample->comm);
-	if (!strcmp(key, "cgroup"))
-		return profile_string(labels->profile, sample->cgroup);
-	if (!strcmp(key, "pid")) {
-		(void)snprintf(labels->number, sizeof(labels->number), "%d", sample->pid);
-		return sample->pid ? labels->number : NULL;
-	}
-	label = find(labels, key);
-	return label ? profile_string(labels->profile, label->text) : NULL;
+	/* All samples have these two, perhaps with an empty text. */
+	return text || (strcmp(key, "comm") != 0 && strcmp(key, "cgroup") != 0) ? text : "";
 }
 
 /* Puts the parts of `value` into the template. What does not fit is left out. */

@@ -38,7 +38,7 @@ struct relabel_labels {
 	struct sample_labels sample;
 	struct set_label set[LABEL_SET_MAX];
 	size_t nr;
-	char number[16]; /* for relabel_rules_apply() */
+	char number[LABEL_NUMBER_BYTES]; /* for relabel_rules_apply() */
 };
 
 /* Changes the set. 1: the sample is stored; 0: it is left out; or -ENOMEM. */

@@ -410,6 +410,15 @@ int64_t profile_add_label_set(struct profile *profile, const struct set_label *l
 size_t profile_label_set(const struct profile *profile, uint32_t set,
 			 struct set_label ret[LABEL_SET_MAX]);
 
+/*
+ * Returns the text of a label by its key: "comm", "cgroup", "probe" or "state", "pid", "tid", "cpu", or the key of one
+ * of the nr others, which need not be interned yet. NULL: it is missing. A number is formatted into `number`.
+ */
+#define LABEL_NUMBER_BYTES 24
+const char *profile_label_text(const struct profile *profile, const struct sample_labels *labels,
+			       const struct set_label *others, size_t nr, const char *key,
+			       char number[LABEL_NUMBER_BYTES]);
+
 /* --- slices of time --------------------------------------------------------------------------- */
 
 /*

@@ -7,6 +7,8 @@
 #include "profile/profile_state.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -327,6 +329,41 @@ size_t profile_label_set(const struct profile *profile, uint32_t set,
 			.number = (int64_t)((uint64_t)numbers[3] << 32 | numbers[4]),
 		};
 	return nr / NUMBERS_EACH;
+}
+
+const char *profile_label_text(const struct profile *profile, const struct sample_labels *labels,
+			       const struct set_label *others, size_t nr, const char *key,
+			       char number[LABEL_NUMBER_BYTES])
+{
+	const struct {
+		const char *key;
+		uint32_t string;
+		int64_t number;
+	} fixed[] = {
+		{"comm", labels->comm, 0},   {"cgroup", labels->cgroup, 0},
+		{"probe", labels->probe, 0}, {"state", labels->probe, 0},
+		{"pid", 0, labels->pid},     {"tid", 0, labels->tid},
+		{"cpu", 0, labels->cpu},
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fixed); i++) {
+		if (strcmp(fixed[i].key, key) != 0)
+			continue;
+		if (fixed[i].string)
+			return profile_string(profile, fixed[i].string);
+		(void)snprintf(number, LABEL_NUMBER_BYTES, "%" PRId64, fixed[i].number);
+		return fixed[i].number ? number : NULL;
+	}
+	for (i = 0; i < nr; i++) {
+		if (strcmp(profile_string(profile, others[i].key), key) != 0)
+			continue;
+		if (others[i].text)
+			return profile_string(profile, others[i].text);
+		(void)snprintf(number, LABEL_NUMBER_BYTES, "%" PRId64, others[i].number);
+		return number;
+	}
+	return NULL;
 }
 
 /* --- slices of time -------------------------------------------------------------------------- */

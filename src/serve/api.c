@@ -405,35 +405,16 @@ static uint64_t choose_step(uint64_t range_ns)
 }
 
 /* A text of a label of a sample; number: for one that is a number. */
-static const char *text_of(const struct series *series, uint32_t sample, char number[24])
+static const char *text_of(const struct series *series, uint32_t sample,
+			   char number[LABEL_NUMBER_BYTES])
 {
 	const struct profile *profile = series->asking->profile;
 	const struct sample_labels *labels = &profile_sample(profile, sample)->labels;
 	struct set_label set[LABEL_SET_MAX];
-	const struct {
-		const char *key;
-		uint32_t string;
-		int64_t number;
-	} fixed[] = {
-		{"comm", labels->comm, 0},   {"cgroup", labels->cgroup, 0},
-		{"probe", labels->probe, 0}, {"state", labels->probe, 0},
-		{"pid", 0, labels->pid},     {"tid", 0, labels->tid},
-		{"cpu", 0, labels->cpu},
-	};
-	size_t i, nr;
+	const size_t nr = profile_label_set(profile, labels->set, set);
+	const char *text = profile_label_text(profile, labels, set, nr, series->key, number);
 
-	for (i = 0; i < ARRAY_SIZE(fixed); i++)
-		if (!strcmp(fixed[i].key, series->key)) {
-			if (fixed[i].string)
-				return profile_string(profile, fixed[i].string);
-			(void)snprintf(number, 24, "%" PRId64, fixed[i].number);
-			return fixed[i].number ? number : "";
-		}
-	nr = profile_label_set(profile, labels->set, set);
-	for (i = 0; i < nr; i++)
-		if (!strcmp(profile_string(profile, set[i].key), series->key))
-			return set[i].text ? profile_string(profile, set[i].text) : "";
-	return "";
+	return text ? text : "";
 }
 
 /* Finds the name of each sample. 0 or -ENOMEM. */
@@ -444,7 +425,7 @@ static int name_samples(struct series *series)
 	cleanup_free uint32_t *category_of = NULL;
 	cleanup_free uint64_t *counts = NULL;
 	const char *text;
-	char number[24];
+	char number[LABEL_NUMBER_BYTES];
 	uint32_t i;
 	int64_t name;
 

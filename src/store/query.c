@@ -247,45 +247,15 @@ struct seen_labels {
 	struct sample_labels labels;
 	struct set_label others[LABEL_SET_MAX];
 	size_t nr_others;
-	char number[24];
+	char number[LABEL_NUMBER_BYTES];
 };
 
 static const char *label_text(void *context, const char *key)
 {
 	struct seen_labels *seen = context;
-	const struct {
-		const char *key;
-		uint32_t string;
-		int64_t number;
-	} fixed[] = {
-		{"comm", seen->labels.comm, 0},	  {"cgroup", seen->labels.cgroup, 0},
-		{"probe", seen->labels.probe, 0}, {"state", seen->labels.probe, 0},
-		{"pid", 0, seen->labels.pid},	  {"tid", 0, seen->labels.tid},
-		{"cpu", 0, seen->labels.cpu},
-	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(fixed); i++) {
-		if (strcmp(fixed[i].key, key) != 0)
-			continue;
-		if (fixed[i].string)
-			return profile_string(seen->profile, fixed[i].string);
-		(void)snprintf(seen->number, sizeof(seen->number), "%lld",
-			       (long long)fixed[i].number);
-		return fixed[i].number ? seen->number : NULL;
-	}
-	for (i = 0; i < seen->nr_others; i++) {
-		const struct set_label *label = &seen->others[i];
-
-		if (strcmp(profile_string(seen->profile, label->key), key) != 0)
-			continue;
-		if (label->text)
-			return profile_string(seen->profile, label->text);
-		(void)snprintf(seen->number, sizeof(seen->number), "%lld",
-			       (long long)label->number);
-		return seen->number;
-	}
-	return NULL;
+	return profile_label_text(seen->profile, &seen->labels, seen->others, seen->nr_others, key,
+				  seen->number);
 }
 
 static int read_labels(struct sum *sum, int64_t number, struct seen_labels *seen)
