@@ -9,8 +9,10 @@
  * numerator is in proportion, weight * (numerator of the span / denominator of the span). If the thread had the CPU all
  * the time, that is the numerator's own count.
  *
- * A sample may interrupt the program that runs when a thread gets the CPU, between its two readings: such a sample has
- * no span.
+ * Between the readings of two counters time passes: little, or much if the CPU is taken away then, by firmware or by the
+ * host of a virtual machine. A short span would make that a ratio of a hundred. So the denominator is read before and
+ * after the numerator, and a span that is not several times as long as what lies between is not used. Nor does a sample
+ * have a span that interrupts the program that runs when a thread gets the CPU.
  */
 #include "ratio.bpf.h"
 
@@ -36,7 +38,11 @@ struct reading {
 struct span {
 	__u32 is_written, reserved;
 	struct reading began;
+	__u64 slack; /* events of the denominator while its beginning was read: it is exact to a half of them */
 };
+
+/* So its ratio is exact to 1/16. */
+#define LEAST_SPAN(slack) (8 * (slack))
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -45,13 +51,18 @@ struct {
 	__type(value, struct span);
 } ratio_spans SEC(".maps");
 
+enum { NUMERATOR, DENOMINATOR };
+
+/* Errors are negative. */
+static __always_inline __s64 read_counter(__u32 number)
+{
+	return bpf_perf_event_read(&ratio_counters, 2 * bpf_get_smp_processor_id() + number);
+}
+
 static __always_inline bool read_counters(struct reading *ret)
 {
-	const __u64 first = 2 * (__u64)bpf_get_smp_processor_id();
-
-	ret->numerator = bpf_perf_event_read(&ratio_counters, first);
-	ret->denominator = bpf_perf_event_read(&ratio_counters, first + 1);
-	/* Errors are negative. */
+	ret->numerator = read_counter(NUMERATOR);
+	ret->denominator = read_counter(DENOMINATOR);
 	return (__s64)ret->numerator >= 0 && (__s64)ret->denominator >= 0;
 }
 
@@ -91,6 +102,7 @@ __hidden __u64 ratio_take(__u64 weight)
 {
 	struct span *span = this_span();
 	struct reading now, began;
+	__u64 slack;
 
 	if (!span)
 		return 0;
@@ -99,9 +111,12 @@ __hidden __u64 ratio_take(__u64 weight)
 		return 0;
 	}
 	began = span->began;
+	slack = span->slack;
 	span->began = now;
+	span->slack = 0; /* most CPUs stop their counters for a sample */
 	/* Events that were opened anew, on a CPU that came back, begin at 0. */
-	if (now.numerator < began.numerator || now.denominator <= began.denominator) {
+	if (now.numerator < began.numerator || now.denominator <= began.denominator ||
+	    now.denominator - began.denominator < LEAST_SPAN(slack)) {
 		ATOMIC_ADD(nr_unmeasured, 1);
 		return 0;
 	}
@@ -115,14 +130,19 @@ int begin_span(void *ctx)
 {
 	struct span *span = this_span();
 	struct reading now;
+	__s64 before;
 
 	if (!span)
 		return 0;
 	/* In this order, also for the compiler: a sample that interrupts this program must see it. */
 	*(volatile __u32 *)&span->is_written = 1;
 	asm volatile("" ::: "memory");
-	if (read_counters(&now))
+	before = read_counter(DENOMINATOR);
+	if (before >= 0 && read_counters(&now)) {
+		span->slack = now.denominator - before;
+		now.denominator -= span->slack / 2;
 		span->began = now;
+	}
 	asm volatile("" ::: "memory");
 	*(volatile __u32 *)&span->is_written = 0;
 	return 0;

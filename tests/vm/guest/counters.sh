@@ -6,7 +6,8 @@
 # The plain counters to compare with count on CPUs, not in threads: QEMU forgets an overflow that is
 # pending while an event of another thread is taken off its counter (it updates the interrupt when
 # PMINTENCLR is written, while PMCR.E is 0, and not when PMCR.E becomes 1 again). Where the host does
-# take time away, plain counters wrap at 32 bits without being noticed, so the clock is compared.
+# take time away, plain counters wrap at 32 bits without being noticed, and some jump to their next overflow, by 2^31
+# events, dozens of times in a run. So the clock is compared, and a ratio may be too high there.
 
 if [ "$(uname -m)" != aarch64 ]; then
 	skip "hardware counters" "a PMU (emulated x86 has none)"
@@ -73,7 +74,9 @@ check "cycles are the default" grep -q '^stook: cycles at 99 Hz' err
 
 counted "a sample every million cycles" cycles -c 1000000
 counted "999 samples a second" cycles -F 999
-ratio "a ratio of two counters of the same" r11/cycles 0.99 1.01
+highest=1000
+[ -z "${EXACT_CLOCK:-}" ] || highest=1.01
+ratio "a ratio of two counters of the same" r11/cycles 0.98 $highest
 [ -n "${EXACT_CLOCK:-}" ] || return 0
 ratio "instructions per cycle" instructions/cycles 0.123 0.127
 counted "999 samples a second of instructions" instructions -F 999
