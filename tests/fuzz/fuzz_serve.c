@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -23,6 +22,7 @@
 #include "base/bytes.h"
 #include "base/fd_io.h"
 #include "base/isolated.h"
+#include "worker/confine.h"
 #include "worker/message.h"
 #include "worker/worker.h"
 
@@ -99,8 +99,8 @@ static int outside_read(void *to, size_t nr)
 #define isolated_close_from(first)		 ((void)0)
 #define isolated_keep_capabilities(kept, raised) ((void)0)
 #define isolated_confine(limits, error)		 ((void)(limits), 0)
+#define confine_system_calls(kind, error)	 0
 #define fd_open_standard_streams()		 ((void)0)
-#define seccomp_load(filter)			 ((void)(filter), 0)
 #define sigaction(signal, action, before)	 ((void)(action), 0)
 #define ftruncate(fd, nr)			 ((void)(fd), 0)
 #define malloc(nr)				 outside_allocate(nr)
