@@ -141,20 +141,9 @@ void cgroup_names_parse(const char *path, struct cgroup_names *ret)
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Texts are names that others chose. */
 static int add_label(struct relabel_labels *list, const char *key, const char *text)
 {
-	int64_t key_string, string;
-
-	if (!*text)
-		return 0;
-	key_string = profile_add_string(list->profile, key);
-	string = profile_add_foreign_string(list->profile, text, strlen(text));
-	if (key_string < 0 || string < 0)
-		return -ENOMEM;
-	list->set[list->nr++] =
-		(struct set_label){.key = (uint32_t)key_string, .text = (uint32_t)string};
-	return 0;
+	return relabel_set(list, key, text, strlen(text));
 }
 
 /* If the program has samples: its file was read to name them. */
@@ -246,7 +235,7 @@ static int choose_cgroup(struct profile *profile, const struct sample_labels *la
 /* In the number of a set: the sample is left out by a rule. */
 #define LEFT_OUT UINT32_MAX
 
-/* What an epoch's samples are labelled with. */
+/* The labels of an epoch's samples. */
 struct labelling {
 	struct profile *profile;
 	const struct label_sources *sources;

@@ -2,7 +2,6 @@
 #include "agent/relabel.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@
 #include "base/text.h"
 #include "store/where.h"
 
-#define NR_PARTS   10	/* \0 to \9 */
 #define TEXT_BYTES 1024 /* of a label that a rule makes */
 
 enum action {
@@ -24,9 +22,8 @@ enum action {
 struct relabel_rule {
 	enum action action;
 	struct store_where *where; /* to keep or drop */
-	char *key, *made, *text;   /* to replace; key has the regular expression behind its NUL */
-	regex_t regex;
-	bool has_regex;
+	char *key, *made, *text;   /* to replace; one allocation */
+	struct matcher *matcher;
 };
 
 static const char *const actions[] = {
@@ -42,8 +39,7 @@ static const char *const fixed[] = {"comm", "pid", "cgroup"};
 static void clear_rule(struct relabel_rule *rule)
 {
 	store_where_free(rule->where);
-	if (rule->has_regex)
-		regfree(&rule->regex);
+	matcher_free(rule->matcher);
 	free(rule->key);
 }
 
@@ -64,22 +60,10 @@ static int bad_rule(struct error *error, const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* The matcher refuses expressions whose cost could explode. */
-static const char *compile(struct relabel_rule *rule, const char *regex)
-{
-	struct matcher_error fault = {0};
-	struct matcher *matcher = matcher_new(regex, strlen(regex), MATCHER_SEARCH, &fault);
-
-	if (!matcher)
-		return fault.what ? fault.what : "out of memory";
-	matcher_free(matcher);
-	rule->has_regex = regcomp(&rule->regex, regex, REG_EXTENDED) == 0;
-	return rule->has_regex ? NULL : "not a regular expression";
-}
-
 /* text: KEY~REGEX NEW=TEXT. Returns what is wrong with it, or NULL. */
 static const char *parse_replace(struct relabel_rule *rule, const char *text)
 {
+	struct matcher_error fault;
 	char *regex, *end, *equals;
 	size_t i;
 
@@ -99,7 +83,10 @@ static const char *parse_replace(struct relabel_rule *rule, const char *text)
 	for (i = 0; i < ARRAY_SIZE(fixed); i++)
 		if (!strcmp(rule->made, fixed[i]))
 			return "this label cannot be replaced";
-	return compile(rule, regex);
+	rule->matcher = matcher_new(regex, strlen(regex), MATCHER_SEARCH, &fault);
+	if (!rule->matcher)
+		return fault.what ? fault.what : "out of memory";
+	return NULL;
 }
 
 static int add(struct relabel_rules *rules, struct relabel_rule *rule, struct error *error)
@@ -176,7 +163,7 @@ static const char *label_of(void *context, const char *key)
 }
 
 /* Puts the parts of `value` into the template. What does not fit is left out. */
-static size_t expand(const char *template, const char *value, const regmatch_t *parts,
+static size_t expand(const char *template, const char *value, const regmatch_t parts[MATCHER_PARTS],
 		     char to[TEXT_BYTES])
 {
 	size_t nr = 0, bytes;
@@ -201,8 +188,7 @@ static size_t expand(const char *template, const char *value, const regmatch_t *
 	return nr;
 }
 
-/* Sets a label, or removes it if the text is empty. */
-static int set(struct relabel_labels *labels, const char *key, const char *text, size_t nr)
+int relabel_set(struct relabel_labels *labels, const char *key, const char *text, size_t nr)
 {
 	struct set_label *known = find(labels, key);
 	int64_t key_string, string;
@@ -226,12 +212,12 @@ static int set(struct relabel_labels *labels, const char *key, const char *text,
 static int replace(const struct relabel_rule *rule, struct relabel_labels *labels)
 {
 	const char *value = label_of(labels, rule->key);
-	regmatch_t parts[NR_PARTS];
+	regmatch_t parts[MATCHER_PARTS];
 	char text[TEXT_BYTES];
 
-	if (!value || regexec(&rule->regex, value, NR_PARTS, parts, 0) != 0)
+	if (!value || !matcher_find(rule->matcher, value, parts))
 		return 0;
-	return set(labels, rule->made, text, expand(rule->text, value, parts, text));
+	return relabel_set(labels, rule->made, text, expand(rule->text, value, parts, text));
 }
 
 int relabel_rules_apply(const struct relabel_rules *rules, struct relabel_labels *labels)

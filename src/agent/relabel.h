@@ -41,6 +41,12 @@ struct relabel_labels {
 	char number[LABEL_NUMBER_BYTES]; /* for relabel_rules_apply() */
 };
 
+/*
+ * Sets a label, or removes it if the text is empty. The text is a name that others chose. If the set is full, nothing
+ * changes. 0 or -ENOMEM.
+ */
+int relabel_set(struct relabel_labels *labels, const char *key, const char *text, size_t nr);
+
 /* Changes the set. 1: the sample is stored; 0: it is left out; or -ENOMEM. */
 int relabel_rules_apply(const struct relabel_rules *rules, struct relabel_labels *labels);
 

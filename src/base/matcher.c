@@ -717,7 +717,8 @@ static int set_regex(struct matcher *matcher, const char *text, enum matcher_kin
 			   : text_printf("^(%s)%s", text, kind == MATCHER_REGEX ? "$" : "");
 	if (!anchored)
 		return -ENOMEM;
-	code = regcomp(&matcher->regex, anchored, REG_EXTENDED | REG_NOSUB);
+	code = regcomp(&matcher->regex, anchored,
+		       kind == MATCHER_SEARCH ? REG_EXTENDED : REG_EXTENDED | REG_NOSUB);
 	if (code == REG_ESPACE)
 		return -ENOMEM;
 	if (code) {
@@ -800,6 +801,11 @@ bool matcher_matches(const struct matcher *matcher, const char *name)
 	if (matcher->has_regex)
 		return !regexec(&matcher->regex, name, 0, NULL, 0);
 	return glob_fits_name(&matcher->glob, name);
+}
+
+bool matcher_find(const struct matcher *matcher, const char *name, regmatch_t parts[MATCHER_PARTS])
+{
+	return regexec(&matcher->regex, name, MATCHER_PARTS, parts, 0) == 0;
 }
 
 const char *matcher_only_name(const struct matcher *matcher)

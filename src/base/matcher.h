@@ -12,6 +12,7 @@
 #ifndef STOOK_BASE_MATCHER_H
 #define STOOK_BASE_MATCHER_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -38,6 +39,10 @@ struct matcher *matcher_new(const char *text, size_t nr, enum matcher_kind kind,
 void matcher_free(struct matcher *matcher);
 
 bool matcher_matches(const struct matcher *matcher, const char *name);
+
+/* Of MATCHER_SEARCH: likewise, and where in the name: parts[0] is all that matches, the others what is in brackets. */
+#define MATCHER_PARTS 10
+bool matcher_find(const struct matcher *matcher, const char *name, regmatch_t parts[MATCHER_PARTS]);
 
 /* The only name that matches, if that is obvious from the pattern; else NULL. */
 const char *matcher_only_name(const struct matcher *matcher);
