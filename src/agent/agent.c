@@ -706,14 +706,13 @@ static void tell_shed(const struct agent *agent, enum governor_shed before)
 		 costs, sheds[governor->shed]);
 }
 
-static int govern(struct agent *agent, struct error *error)
+static int govern(struct agent *agent, const struct governor_reading *now, struct error *error)
 {
-	const struct governor_reading now = read_cost(agent);
 	struct governor *governor = &agent->governor;
 	const enum governor_shed shed = governor->shed;
 	const uint32_t one_of = governor->one_of;
 
-	governor_judge(governor, &now);
+	governor_judge(governor, now);
 	if (governor_is_runaway(governor)) {
 		rest(agent);
 		report(agent);
@@ -737,20 +736,19 @@ static int govern(struct agent *agent, struct error *error)
  * Naming an epoch reads the symbols of all files that have new code in it, so epochs are named together until the time
  * that the last ones took is paid for by a share of the budget; for a minute at most.
  */
-static bool is_due(struct agent *agent)
+static bool is_due(struct agent *agent, const struct governor_reading *now)
 {
 	const double pay = agent->options->budget * (double)agent->stacks.online.nr * NAMES_PACE;
-	const struct governor_reading now = read_cost(agent);
-	const uint64_t naming_ns = now.cost_ns[COST_NAMES] + now.cost_ns[COST_HELPERS];
+	const uint64_t naming_ns = now->cost_ns[COST_NAMES] + now->cost_ns[COST_HELPERS];
 	const uint64_t since_ns =
-		now.now_ns - agent->stored_ns + agent->options->tasks.interval_ns / 2;
+		now->now_ns - agent->stored_ns + agent->options->tasks.interval_ns / 2;
 	double wait_ns = LONGEST_NS;
 
 	if (agent->governor.shed < SHED_NAMING)
 		wait_ns = pay > 0 ? (double)rest_of(naming_ns, agent->naming_ns) / pay : 0;
 	if ((double)since_ns < wait_ns && since_ns < LONGEST_NS)
 		return false;
-	agent->stored_ns = now.now_ns;
+	agent->stored_ns = now->now_ns;
 	agent->naming_ns = naming_ns;
 	return true;
 }
@@ -758,12 +756,14 @@ static bool is_due(struct agent *agent)
 static int end_epoch(struct collector *collector, bool is_last, struct error *error)
 {
 	struct agent *agent = collector->context;
+	struct governor_reading cost;
 	int err = 0;
 
 	count_session(agent, false);
-	if (is_last || is_due(agent))
+	cost = read_cost(agent);
+	if (is_last || is_due(agent, &cost))
 		err = inner_ops(agent)->interval(&agent->stacks.collector, is_last, error);
-	return err || is_last || !agent->stacks.session ? err : govern(agent, error);
+	return err || is_last || !agent->stacks.session ? err : govern(agent, &cost, error);
 }
 
 static int stop(struct collector *collector, struct error *error)
