@@ -107,10 +107,10 @@ static bool is_same_code(const struct mapping *a, const struct mapping *b)
 /* True if adding the mapping changes nothing: a JIT compiler protects its memory again and again. */
 static bool is_included(const struct mappings *mappings, const struct mapping *mapping)
 {
-	size_t i = first_above(mappings, mapping->start);
-	const struct mapping *known = &mappings->items[i];
+	const size_t i = first_above(mappings, mapping->start);
+	const struct mapping *known = i < mappings->nr ? &mappings->items[i] : NULL;
 
-	return i < mappings->nr && known->start <= mapping->start && known->end >= mapping->end &&
+	return known && known->start <= mapping->start && known->end >= mapping->end &&
 	       is_same_code(known, mapping);
 }
 
