@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 
 #define HOLLOW_SHARE 16
 
@@ -135,6 +136,25 @@ size_t stream_peek(FILE *in, char *head, size_t nr)
 		head[nr_read++] = (char)byte;
 	clearerr(in);
 	return put_back(head, nr_read, in) ? nr_read : 0;
+}
+
+int stream_read_all(FILE *in, size_t most, char **ret, size_t *ret_nr)
+{
+	cleanup_free char *text = malloc(most + 1);
+	size_t nr;
+
+	if (!text)
+		return -ENOMEM;
+	errno = 0;
+	nr = fread(text, 1, most + 1, in);
+	if (ferror(in))
+		return errno ? -errno : -EIO;
+	if (nr > most)
+		return -EFBIG;
+	text[nr] = '\0';
+	*ret = take_pointer(&text);
+	*ret_nr = nr;
+	return 0;
 }
 
 /* --- lines of a stream ------------------------------------------------------------------------ */

@@ -58,6 +58,12 @@ int stream_finish(FILE *out);
  */
 size_t stream_peek(FILE *in, char *head, size_t nr);
 
+/*
+ * Reads all of a stream: a text with a NUL behind it. *ret is to be freed. 0, -EFBIG if it has more than `most` bytes,
+ * -ENOMEM or another negative errno.
+ */
+int stream_read_all(FILE *in, size_t most, char **ret, size_t *ret_nr);
+
 /* --- lines of a stream ------------------------------------------------------------------------ */
 
 /*

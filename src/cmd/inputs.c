@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/fd_io.h"
 #include "base/text.h"
 #include "cmd/options/output_options.h"
 #include "profile/merge.h"
@@ -473,53 +474,29 @@ void inputs_complain(const struct inputs *inputs)
 /* Tables are written by hand. */
 #define MAX_TABLE_BYTES (1U << 20)
 
-static int read_table(const char *path, struct sandbox *sandbox, char **ret, size_t *ret_nr,
-		      struct error *error)
-{
-	cleanup_file FILE *file = open_stream(path, sandbox);
-	cleanup_free char *text = malloc(MAX_TABLE_BYTES + 1);
-	size_t nr;
-
-	if (!text)
-		return error_set(error, -ENOMEM, "out of memory");
-	if (!file)
-		return error_set_errno(error, "cannot open '%s'", path);
-	nr = fread(text, 1, MAX_TABLE_BYTES + 1, file);
-	if (ferror(file))
-		return error_set_errno(error, "cannot read '%s'", path);
-	if (nr > MAX_TABLE_BYTES)
-		return error_set(error, -EFBIG, "'%s' is too large for a table of categories",
-				 path);
-	*ret = take_pointer(&text);
-	*ret_nr = nr;
-	return 0;
-}
-
-/* Loads the table from a file, or the built-in one for "kernel" or "waits"; NULL if path is NULL. */
+/* Loads the table from a file, or the built-in one of that name; NULL if path is NULL. */
 static int load_categories(const char *path, struct sandbox *sandbox, struct categories **ret,
 			   struct error *error)
 {
+	const int built_in = path ? categories_built_in(path, ret, error) : 0;
 	cleanup_free char *text = NULL;
-	struct categories *categories = NULL;
+	cleanup_file FILE *file = NULL;
 	struct error why = {0};
 	size_t nr = 0;
 	int err;
 
-	if (path && (!strcmp(path, "kernel") || !strcmp(path, "waits"))) {
-		categories = !strcmp(path, "kernel") ? categories_of_kernel(error)
-						     : categories_of_waits(error);
-		if (!categories)
-			return -ENOMEM;
-	} else if (path) {
-		err = read_table(path, sandbox, &text, &nr, error);
-		if (err)
-			return err;
-		categories = categories_parse(text, nr, &why);
-		if (!categories)
-			return error_set(error, -EINVAL, "'%s': %s", path, why.text);
-	}
-	*ret = categories;
-	return 0;
+	if (built_in != -ENOENT)
+		return built_in;
+	file = open_stream(path, sandbox);
+	if (!file)
+		return error_set_errno(error, "cannot open '%s'", path);
+	err = stream_read_all(file, MAX_TABLE_BYTES, &text, &nr);
+	if (err == -EFBIG)
+		return error_set(error, err, "'%s' is too large for a table of categories", path);
+	if (err)
+		return error_set(error, err, "cannot read '%s': %s", path, strerror(-err));
+	*ret = categories_parse(text, nr, &why);
+	return *ret ? 0 : error_set(error, -EINVAL, "'%s': %s", path, why.text);
 }
 
 /* --- inputs of a command ---------------------------------------------------------------------- */

@@ -134,14 +134,9 @@ static int take_number(struct asking *asking, const char *name, uint64_t most, u
 static int take_categories(struct asking *asking)
 {
 	const char *name = get(asking, "categories");
+	int err = name ? categories_built_in(name, &asking->categories, &asking->error) : 0;
 
-	if (!name)
-		return 0;
-	if (strcmp(name, "kernel") != 0 && strcmp(name, "waits") != 0)
-		return bad(asking, "categories", "kernel or waits");
-	asking->categories = !strcmp(name, "kernel") ? categories_of_kernel(&asking->error)
-						     : categories_of_waits(&asking->error);
-	return asking->categories ? 0 : -ENOMEM;
+	return err == -ENOENT ? bad(asking, "categories", "kernel or waits") : err;
 }
 
 /* The parameters that all have in common; and opens the store. by: NULL: comm. */
@@ -554,8 +549,7 @@ static int answer_series(struct asking *asking)
 	if (!err && by_category) {
 		question_labels_clear(&asking->by);
 		if (!asking->categories)
-			asking->categories = categories_of_kernel(&asking->error);
-		err = asking->categories ? 0 : -ENOMEM;
+			err = categories_built_in("kernel", &asking->categories, &asking->error);
 	} else {
 		categories_free(asking->categories);
 		asking->categories = NULL;

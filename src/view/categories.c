@@ -302,14 +302,15 @@ struct categories *categories_parse(const char *text, size_t nr, struct error *e
 	return parse(text, nr, false, false, error);
 }
 
-struct categories *categories_of_kernel(struct error *error)
+int categories_built_in(const char *name, struct categories **ret, struct error *error)
 {
-	return parse(kernel_categories, strlen(kernel_categories), true, false, error);
-}
+	const bool is_waits = !strcmp(name, "waits");
+	const char *text = is_waits ? wait_categories : kernel_categories;
 
-struct categories *categories_of_waits(struct error *error)
-{
-	return parse(wait_categories, strlen(wait_categories), false, true, error);
+	if (!is_waits && strcmp(name, "kernel") != 0)
+		return -ENOENT;
+	*ret = parse(text, strlen(text), !is_waits, is_waits, error);
+	return *ret ? 0 : -ENOMEM;
 }
 
 void categories_free(struct categories *categories)

@@ -29,13 +29,11 @@
 
 struct categories;
 
-/*
- * Create categories from a table's text, or from the built-in table for the kernel or for waits. Return
- * NULL on failure, with the line in *error.
- */
+/* Creates categories from a table's text. Returns NULL on failure, with the line in *error. */
 struct categories *categories_parse(const char *text, size_t nr, struct error *error);
-struct categories *categories_of_kernel(struct error *error);
-struct categories *categories_of_waits(struct error *error);
+
+/* Creates those of a built-in table, "kernel" or "waits". 0, -ENOENT if there is no such table, or -ENOMEM. */
+int categories_built_in(const char *name, struct categories **ret, struct error *error);
 void categories_free(struct categories *categories);
 
 size_t categories_nr(const struct categories *categories); /* including "other", number 0 */

@@ -162,10 +162,18 @@ static void check_counts_of(struct categories *categories, struct profile *profi
 	categories_free(categories);
 }
 
+static struct categories *built_in(const char *name)
+{
+	struct categories *categories = NULL;
+
+	CHECK_EQ(categories_built_in(name, &categories, NULL), 0);
+	return categories;
+}
+
 /* table: NULL: the kernel's. */
 static void check_counts(const char *table, struct profile *profile, const char *expected)
 {
-	check_counts_of(table ? parse(table) : categories_of_kernel(NULL), profile, expected);
+	check_counts_of(table ? parse(table) : built_in("kernel"), profile, expected);
 }
 
 static struct profile *some_profile(void)
@@ -266,7 +274,7 @@ TEST(categories_of_the_kernel_know_it)
 		{"xas_load", "other"},
 		{"_raw_spin_unlock_irqrestore", "other"},
 	};
-	struct categories *categories = categories_of_kernel(NULL);
+	struct categories *categories = built_in("kernel");
 	size_t i;
 
 	CHECK(categories != NULL);
@@ -328,7 +336,7 @@ TEST(categories_of_waits_know_them)
 	for (i = 0; i < ARRAY_SIZE(stacks); i++)
 		(void)make_sample(profile, stacks[i]);
 	check_counts_of(
-		categories_of_waits(NULL), profile,
+		built_in("waits"), profile,
 		"other 32768;running 1;run queue 2;stopped 4;kernel idle 8;"
 		"kernel locks 1792;disk 256;rcu 512;locks 97;processes 2048;work 64;network 2048;"
 		"pipes 8192;timers 16384;futex 128;kernel threads 16384;");

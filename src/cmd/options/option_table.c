@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/closest.h"
+#include "base/fd_io.h"
 #include "base/text.h"
 
 #define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: 256 + i */
@@ -592,22 +593,16 @@ static int at_line(const char *path, size_t number, struct error *error)
 static int read_text(const char *path, char **ret, struct error *error)
 {
 	cleanup_file FILE *file = fopen(path, "re");
-	char *text = file ? malloc(OPTION_FILE_BYTES + 1) : NULL;
 	size_t nr;
+	int err;
 
 	if (!file)
 		return error_set_errno(error, "cannot open '%s'", path);
-	if (!text)
-		return error_no_memory(error, "");
-	errno = 0;
-	nr = fread(text, 1, OPTION_FILE_BYTES + 1, file);
-	text[nr < OPTION_FILE_BYTES ? nr : OPTION_FILE_BYTES] = '\0';
-	*ret = text;
-	if (ferror(file))
-		return error_set_errno(error, "cannot read '%s'", path);
-	return nr <= OPTION_FILE_BYTES ? 0
-				       : error_set(error, -EFBIG, "'%s' has more than %u KiB", path,
-						   OPTION_FILE_BYTES >> 10);
+	err = stream_read_all(file, OPTION_FILE_BYTES, ret, &nr);
+	if (err == -EFBIG)
+		return error_set(error, err, "'%s' has more than %u KiB", path,
+				 OPTION_FILE_BYTES >> 10);
+	return err ? error_set(error, err, "cannot read '%s': %s", path, strerror(-err)) : 0;
 }
 
 int option_table_read_file(const struct option_table *table, const char *path, char **ret_text,
