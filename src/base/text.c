@@ -282,12 +282,11 @@ static int parse_digits(const char **text, unsigned base, uint64_t max, uint64_t
 	const char *at = *text;
 	uint64_t value = 0;
 
-	for (; isxdigit((unsigned char)*at); at++) {
-		unsigned digit = isdigit((unsigned char)*at)
-					 ? (unsigned)(*at - '0')
-					 : (unsigned)(tolower((unsigned char)*at) - 'a') + 10;
+	for (;; at++) {
+		const int found = text_hex_digit(*at);
+		const unsigned digit = (unsigned)found;
 
-		if (digit >= base)
+		if (found < 0 || digit >= base)
 			break;
 		if (value > (max - digit) / base || digit > max)
 			return -ERANGE;

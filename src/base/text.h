@@ -96,6 +96,16 @@ void text_pad(FILE *out, size_t columns);
 #define NUMBER_COMMAS_BYTES 32
 const char *number_commas(char buffer[NUMBER_COMMAS_BYTES], uint64_t number);
 
+/* The value of a hexadecimal digit, or -1. */
+static inline int text_hex_digit(char byte)
+{
+	const char lower = (char)(byte | 0x20);
+
+	if (byte >= '0' && byte <= '9')
+		return byte - '0';
+	return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 /* The parsers below are strict: no blanks, nothing after the number, no overflow. */
 
 /* Decimal, or hexadecimal after 0x. 0, -EINVAL, or -ERANGE above max. */

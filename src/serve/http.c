@@ -5,14 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "base/text.h"
 
 /* Decodes %XX, and in parameters also `+`, in place. 0 or -EINVAL. */
 static int decode(char *text, bool is_parameter)
@@ -25,8 +18,8 @@ static int decode(char *text, bool is_parameter)
 		*to = *text == '+' && is_parameter ? ' ' : *text;
 		if (*text != '%')
 			continue;
-		high = digit_of(text[1]);
-		low = high < 0 ? -1 : digit_of(text[2]);
+		high = text_hex_digit(text[1]);
+		low = high < 0 ? -1 : text_hex_digit(text[2]);
 		if (low < 0 || !(high | low))
 			return -EINVAL;
 		*to = (char)(high << 4 | low);

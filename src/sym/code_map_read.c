@@ -32,19 +32,12 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "sym/code_map.h"
 
 /* --- perf maps -------------------------------------------------------------------------------- */
 
 /* --- lines --------------------------------------------------------------------------------- */
-
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static bool is_blank(char c)
 {
@@ -67,7 +60,7 @@ static const char *parse_number(const char *text, const char *end, uint64_t *ret
 
 	if (end - text > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
 		text += 2;
-	for (digits = text; text < end && (digit = digit_of(*text)) >= 0; text++) {
+	for (digits = text; text < end && (digit = text_hex_digit(*text)) >= 0; text++) {
 		if (value >> 60)
 			return NULL;
 		value = value << 4 | (uint64_t)digit;

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "format/pprof/pprof_reader.h"
 #include "format/pprof/protobuf.h"
 
@@ -285,15 +286,6 @@ int64_t pprof_tables_string(struct pprof_tables *tables, uint32_t number)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int hex_digit(uint8_t byte)
-{
-	if (byte >= '0' && byte <= '9')
-		return byte - '0';
-	if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f')
-		return (byte | 0x20) - 'a' + 10;
-	return -1;
-}
-
 /* A build id that is not hexadecimal, or too long, is ignored. */
 static void read_build_id(struct bytes text, struct module_code *code)
 {
@@ -302,7 +294,8 @@ static void read_build_id(struct bytes text, struct module_code *code)
 	if (text.nr % 2 || text.nr / 2 > PROFILE_BUILD_ID_BYTES)
 		return;
 	for (i = 0; i < text.nr; i += 2) {
-		int high = hex_digit(text.at[i]), low = hex_digit(text.at[i + 1]);
+		int high = text_hex_digit((char)text.at[i]);
+		int low = text_hex_digit((char)text.at[i + 1]);
 
 		if (high < 0 || low < 0) {
 			memset(code->build_id, 0, sizeof(code->build_id));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 /* --- tokens: numbers, names, quoted strings, operators ---------------------------------------- */
 
@@ -46,14 +47,6 @@ static bool is_name_byte(char byte)
 	return isalnum((unsigned char)byte) || byte == '_';
 }
 
-static unsigned digit_of(char byte)
-{
-	if (isdigit((unsigned char)byte))
-		return (unsigned)(byte - '0');
-	return isxdigit((unsigned char)byte) ? (unsigned)(tolower((unsigned char)byte) - 'a') + 10
-					     : 16;
-}
-
 static bool take_unit(const char *text, size_t nr, uint64_t *ret_times)
 {
 	size_t i;
@@ -71,13 +64,13 @@ static bool take_unit(const char *text, size_t nr, uint64_t *ret_times)
 static const char *take_number(const char *text, size_t nr, struct token *token)
 {
 	bool is_hex = nr > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
-		      digit_of(text[2]) < 16;
+		      text_hex_digit(text[2]) >= 0;
 	uint64_t base = is_hex ? 16 : 10, number = 0, times;
 	size_t at = is_hex ? 2 : 0, end;
 
-	for (; at < nr && digit_of(text[at]) < base; at++)
+	for (; at < nr && (unsigned)text_hex_digit(text[at]) < base; at++)
 		if (__builtin_mul_overflow(number, base, &number) ||
-		    __builtin_add_overflow(number, digit_of(text[at]), &number))
+		    __builtin_add_overflow(number, (unsigned)text_hex_digit(text[at]), &number))
 			return "a number of more than 64 bits";
 	for (end = at; end < nr && is_name_byte(text[end]); end++)
 		;
@@ -102,8 +95,9 @@ static size_t take_character(const char *text, size_t nr, char *ret)
 		*ret = text[0];
 		return 1;
 	}
-	if (nr >= 4 && text[1] == 'x' && digit_of(text[2]) < 16 && digit_of(text[3]) < 16) {
-		*ret = (char)(digit_of(text[2]) * 16 + digit_of(text[3]));
+	if (nr >= 4 && text[1] == 'x' && text_hex_digit(text[2]) >= 0 &&
+	    text_hex_digit(text[3]) >= 0) {
+		*ret = (char)(text_hex_digit(text[2]) << 4 | text_hex_digit(text[3]));
 		return 4;
 	}
 	name = nr >= 2 ? memchr(names, text[1], sizeof(names) - 1) : NULL;
