@@ -13,15 +13,8 @@
 #include "elf/unwind/cfi_entries.h"
 #include "elf/unwind/cfi_program.h"
 #include "elf/unwind/unwind_rows.h"
+#include "fuzz/fuzz.h"
 #include "unit/unwind_reading.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* Runs the section's CFI programs one by one; their ranges must be in order and without gaps. */
 static void run_section(const uint8_t *bytes, size_t nr, uint16_t machine, bool is_eh_frame)

@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "elf/dwarf/debug_entries.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
+#include "fuzz/fuzz.h"
 
 /* Copies the bytes to the heap, so that AddressSanitizer sees a read past their end. */
 static struct bytes copy_of(struct bytes bytes)

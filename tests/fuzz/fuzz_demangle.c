@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "fuzz/fuzz.h"
 #include "profile/simple_name.h"
 #include "sym/demangle.h"
 
@@ -18,16 +19,8 @@
 #define NAME_MAX_BYTES	   8191
 #define CPU_MAX_MS	   50
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
 static const char *const starts[] = {"",   "_Z",    "_ZN",	"_R",
 				     "_D", "_D1fF", "_ZZ1fvEN", "_RINvC1a1f"};
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static double cpu_ms(void)
 {

@@ -12,30 +12,11 @@
 #include "base/array.h"
 #include "event/event.h"
 #include "event/pmu.h"
+#include "fuzz/fuzz.h"
 #include "unit/event_fixture.h"
 
 #define MAX_BYTES 4096
 #define LINES_MAX 16
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
-/* For the fixture, which is written for unit tests. */
-void test_check(bool holds, const char *file, int line, const char *what)
-{
-	if (!holds)
-		abort();
-}
-
-void test_check_eq(int64_t a, int64_t b, const char *file, int line, const char *what)
-{
-	test_check(a == b, file, line, what);
-}
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static char root[] = "/dev/shm/stook-fuzz-XXXXXX";
 

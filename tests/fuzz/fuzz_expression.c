@@ -10,18 +10,11 @@
 #include <string.h>
 
 #include "bpf/tally_steps.h"
+#include "fuzz/fuzz.h"
 #include "probe/expression/tally_query.h"
 
 #define LINES	  4
 #define MAX_BYTES 4096
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* True if the word has a value when the step runs: an operand or an earlier step's result. */
 static bool is_word(const struct tally_plan *plan, size_t nr_steps, uint8_t word)

@@ -12,31 +12,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "fuzz/fuzz.h"
 #include "probe/find/tracepoint_filter.h"
 #include "probe/find/tracepoints.h"
 #include "unit/filter_fixture.h"
 
 #define MAX_BYTES 6000
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
-/* For the fixture, which is written for unit tests. */
-void test_check(bool holds, const char *file, int line, const char *what)
-{
-	if (!holds)
-		abort();
-}
-
-void test_check_eq(int64_t a, int64_t b, const char *file, int line, const char *what)
-{
-	test_check(a == b, file, line, what);
-}
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* Jumps lead forward, to an instruction or to what follows; fields are in the record. */
 static void check_instructions(const struct bpf_insn *instructions, size_t nr)

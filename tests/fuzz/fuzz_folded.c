@@ -10,9 +10,8 @@
 
 #include "base/cleanup.h"
 #include "format/folded/folded.h"
+#include "fuzz/fuzz.h"
 #include "profile/profile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 struct text {
 	char *bytes;

@@ -12,14 +12,7 @@
 #include "elf/image/instructions.h"
 #include "elf/image/usdt_notes.h"
 #include "elf/symbols/function_list.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
+#include "fuzz/fuzz.h"
 
 static void check_order(const struct function_list *list)
 {

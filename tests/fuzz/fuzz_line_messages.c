@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "fuzz/fuzz.h"
 #include "sym/source_lines.h"
 
 static const uint64_t addresses[] = {1, 2, 3, 4, 5, 6, 7, 8};
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 static int look_at(void *context, size_t i, const struct debug_line *lines, size_t nr_lines)
 {

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "profile/named_code.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 {

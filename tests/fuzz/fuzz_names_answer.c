@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "sym/names_task.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 /* Makes the numbers of the head agree with the length, which a fuzzer hardly ever guesses. */
 static void fit(void *bytes, size_t nr, size_t nr_asked)

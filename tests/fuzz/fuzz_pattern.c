@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/closest.h"
 #include "base/matcher.h"
+#include "fuzz/fuzz.h"
 #include "probe/find/pattern.h"
 
 /* Past this number of stars, fnmatch() would take too long: its time is exponential. */
@@ -23,14 +24,6 @@
 
 /* A glob for names that begin with `~`; it is in many states at once. */
 #define MANY_STATES "~*a???????????????"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* --- patterns --------------------------------------------------------------------------------- */
 

@@ -14,16 +14,9 @@
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
+#include "fuzz/fuzz.h"
 #include "sym/code_map.h"
 #include "sym/run_time_maps.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* Result of reading. */
 struct outcome {

@@ -10,9 +10,8 @@
 
 #include "format/folded/folded.h"
 #include "format/perf/perf_script.h"
+#include "fuzz/fuzz.h"
 #include "profile/profile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 static int read_text(const void *bytes, size_t nr, struct profile *profile)
 {

@@ -14,6 +14,7 @@
 #include "format/folded/folded.h"
 #include "format/gzip.h"
 #include "format/pprof/pprof.h"
+#include "fuzz/fuzz.h"
 
 #define MAX_BYTES (64U << 20)
 
@@ -24,8 +25,6 @@ struct text {
 	char *bytes;
 	size_t nr;
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 static struct text write_pprof(const struct profile *profile)
 {

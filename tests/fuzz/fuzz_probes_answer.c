@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "probe/find/probes_task.h"
 
 #define FILE_BYTES 0x10000
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 /* Makes the numbers of the head agree with the length, which a fuzzer hardly ever guesses. */
 static void fit(void *bytes, size_t nr, size_t nr_places, size_t nr_refusals)

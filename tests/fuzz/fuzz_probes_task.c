@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "fuzz/fuzz.h"
 #include "probe/find/probes_task.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 /* Each is a question's texts: the path, no library of ours, the pattern, exclusions. */
 #define TEXTS(patterns) "/usr/bin/prog\0\0" patterns

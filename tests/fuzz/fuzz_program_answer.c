@@ -9,10 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz/fuzz.h"
 #include "probe/find/program.h"
 #include "probe/find/program_task.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 static void check(const struct program *program)
 {

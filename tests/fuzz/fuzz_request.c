@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "fuzz/fuzz.h"
 #include "serve/api.h"
 #include "serve/guard.h"
 #include "serve/http.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 static void answer(const struct http_request *request)
 {

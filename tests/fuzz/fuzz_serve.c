@@ -22,11 +22,10 @@
 #include "base/bytes.h"
 #include "base/fd_io.h"
 #include "base/isolated.h"
+#include "fuzz/fuzz.h"
 #include "worker/confine.h"
 #include "worker/message.h"
 #include "worker/worker.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 /* Descriptors attached to messages are numbered from here, so that a leak is seen. */
 #define FIRST_ATTACHED_FD 512

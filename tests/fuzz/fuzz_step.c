@@ -17,13 +17,12 @@
 #include "base/cleanup.h"
 #include "bpf/unwind_pool.h"
 #include "bpf/wire.h"
+#include "fuzz/fuzz.h"
 
 #define MAX_FRAMES   WIRE_MAX_USER_FRAMES
 #define STACK_WORDS  256
 #define FILLED_BYTES 16384 /* bytes filled at each end of the chunk */
 #define STACK_START  0x7ffd00000000ULL
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 struct unwind_memory {
 	uint64_t *stack; /* STACK_WORDS */

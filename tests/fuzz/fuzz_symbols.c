@@ -12,16 +12,9 @@
 #include "elf/symbols/debug_data.h"
 #include "elf/symbols/go_functions.h"
 #include "elf/symbols/plt_stubs.h"
+#include "fuzz/fuzz.h"
 
 #define PLACES 64 /* looked up in each executable segment */
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
-static void expect(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static int read_symbols(struct symbol_table **ret, const struct elf_image *image,
 			struct error *error)

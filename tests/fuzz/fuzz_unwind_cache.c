@@ -18,6 +18,7 @@
 #include "base/fd_io.h"
 #include "elf/unwind/unwind_cache.h"
 #include "elf/unwind/unwind_table.h"
+#include "fuzz/fuzz.h"
 #include "unit/unwind_reading.h"
 
 #define MAX_LOOKUPS 8192
@@ -30,8 +31,6 @@ static struct unwind_cache *cache;
 static int folder = -1;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
-
 static void remove_folder(void)
 {
 	(void)unlinkat(folder, ID_NAME, 0);

@@ -24,12 +24,11 @@
 #include "base/clock.h"
 #include "base/fd_io.h"
 #include "base/text.h"
+#include "fuzz/fuzz.h"
 #include "proc/mappings.h"
 #include "proc/process_info.h"
 #include "worker/message.h"
 #include "worker/worker.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 #define MESSAGE_BYTES sizeof(struct opener_reply)
 
