@@ -3,10 +3,11 @@
  * reports the beginning and the end of each wait (contention_begin, contention_end: Linux 5.19), in the context of the
  * one who waits.
  *
- * That can be any context: a thread that will sleep, one that spins with the lock of a run queue held, a softirq, an
- * interrupt. Waits nest, like interrupts, and one kind of lock is made of others: a mutex has a spin lock. A thread may
- * be interrupted in its wait and wait for something else meanwhile; each of these waits has its own time. So an entry
- * is found by the task and the lock. It has one writer at a time: the task itself, or what interrupts it.
+ * Locks are waited for in any context: by a thread that will sleep, by one that spins with the lock of a run queue
+ * held, by a softirq, by an interrupt. Waits nest, like interrupts, and one kind of lock is made of others: a mutex has
+ * a spin lock. A thread may be interrupted in its wait and wait for something else meanwhile; each of these waits has
+ * its own time. So an entry is found by the task and the lock. It has one writer at a time: the task itself, or what
+ * interrupts it.
  *
  * Both stacks are walked at the beginning: at the end the lock is held, and others wait for it.
  *

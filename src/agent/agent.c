@@ -66,7 +66,7 @@
 #define SYMBOLS_SHARE  4 /* in a helper process */
 #define PROFILES_SHARE 8 /* of the present epoch; as much again for the one that is named */
 
-/* What it takes to open the store, and to give the server another user. */
+/* The server opens the store with the first of these, and changes its user with the others. */
 #define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
 #define SERVER_REST_NS	    (10 * NS_PER_SEC) /* between two starts */
 #define SHRINK_AT	    0.85	      /* of --max-memory */
@@ -679,7 +679,7 @@ static int wait_and_look(struct collector *collector, uint64_t until_ns, struct 
 	return err ? err : tick(agent, error);
 }
 
-/* What is not in proportion to the samples may use a share of the budget, when it comes in bursts. */
+/* Unwind tables are not in proportion to the samples, and come in bursts: they may use a share of the budget. */
 static struct table_pace table_pace(const struct agent *agent)
 {
 	const double cpus = agent->options->budget * (double)agent->stacks.online.nr;

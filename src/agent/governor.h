@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What CPU time was spent on: id, if it is in proportion to the samples, name. */
+/* The kinds of CPU time: id, if it is in proportion to the samples, name. */
 #define GOVERNOR_COSTS(X)                                                 \
 	X(SAMPLES, true, "samples")    /* BPF programs */                 \
 	X(RECORDS, true, "records")    /* of stacks, in user space */     \
@@ -30,7 +30,7 @@ enum governor_cost {
 		NR_COSTS
 };
 
-/* What is saved on besides samples: each includes those before it. */
+/* The stages of saving on other things than samples: each includes those before it. */
 enum governor_shed {
 	SHED_NOTHING,
 	SHED_NAMING, /* epochs are named and stored together */

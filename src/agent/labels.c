@@ -199,7 +199,7 @@ static int add_cgroup(struct relabel_labels *list, const char *path)
 		       ?: add_label(list, "slice", names.slice);
 }
 
-/* Of a process that is over, the cgroup of its nearest ancestor that is not. */
+/* The cgroup of a process; if it is over, that of its nearest ancestor that is not. */
 static char *find_cgroup(int32_t pid, const struct process_name *known)
 {
 	char *path = pid ? cgroup_of_process(pid) : NULL;

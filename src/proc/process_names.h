@@ -1,6 +1,6 @@
 /*
- * What processes were called while they existed, from the kernel's events: their name, their program, and their
- * ancestors. For labels of samples of processes that are over when the labels are made.
+ * Names of processes while they existed, from the kernel's events: their own, their program's, and their ancestors.
+ * For labels of samples of processes that are over when the labels are made.
  */
 #ifndef STOOK_PROC_PROCESS_NAMES_H
 #define STOOK_PROC_PROCESS_NAMES_H

@@ -116,8 +116,8 @@ const struct mappings *process_table_mappings(struct process_table *table, int32
 					      const struct program_id *program, uint64_t time_ns);
 
 /*
- * What the process is called at the replay's position, as far as it is known. Returns the path of its program, valid
- * until the next change; or NULL.
+ * Finds a process' name at the replay's position, as far as it is known. Returns the path of its program, valid until
+ * the next change; or NULL.
  */
 const char *process_table_name(const struct process_table *table, int32_t pid,
 			       struct process_name *ret);

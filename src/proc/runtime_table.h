@@ -104,8 +104,8 @@ uint64_t runtime_table_nr_unheld(
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);
 
 /*
- * What became of a process' perf map when its code was named: 0: it was read; -EACCES: it is not to be trusted;
- * -ENOENT: there is none, or it was not asked for. A map that was read once stays known.
+ * Returns how reading a process' perf map ended when its code was named: 0: it was read; -EACCES: it is not to be
+ * trusted; -ENOENT: there is none, or it was not asked for. A map that was read once stays known.
  */
 int runtime_table_perf_map(const struct runtime_table *table, uint32_t number);
 void runtime_table_set_perf_map(struct runtime_table *table, uint32_t number, int err);

@@ -128,7 +128,6 @@ double ratio_deviation(const struct ratio *ratio, double part)
 
 const char *ratio_number(double ratio, char text[RATIO_NUMBER_BYTES])
 {
-
 	if (isnan(ratio))
 		return "too few samples";
 	if (ratio >= 1000 && ratio < 1e18)

@@ -60,6 +60,20 @@ stat_of() {
 	awk -v name="$1" '$1 == name { value = $2 } END { print value + 0 }' stats
 }
 
+# waits_hold FOLDED: prints the sums of nanoseconds that do not hold in a run that measures waits.
+waits_hold() {
+	total=$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$1")
+	awk -v total="$total" '
+		{ v[$1] = $2 }
+		END {
+			if (!("waited_ns" in v)) print "no figures"
+			if (v["waited_ns"] != v["counted_ns"] + v["sent_ns"] + v["passed_ns"] + v["cut_ns"])
+				print "waited"
+			if (v["law_violations"] || v["mismatches"]) print "violations"
+			if (v["shown_ns"] != total) print "output"
+		}' stats
+}
+
 # sum_matching REGEX: prints the sum of matching folded lines. Write [[] for a
 # bracket: awk removes backslashes.
 sum_matching() {

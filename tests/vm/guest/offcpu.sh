@@ -2,45 +2,31 @@
 # Off-CPU time: the programs load, and the sums hold to the nanosecond, on kernels with and without the state as
 # an argument of the tracepoint (5.18).
 
-# sums_hold: prints the sums that do not hold.
-sums_hold() {
-	total=$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$1")
-	awk -v total="$total" '
-		{ v[$1] = $2 }
-		END {
-			if (!("waited_ns" in v)) print "no figures"
-			if (v["waited_ns"] != v["counted_ns"] + v["sent_ns"] + v["passed_ns"] + v["cut_ns"])
-				print "waited"
-			if (v["law_violations"] || v["mismatches"]) print "violations"
-			if (v["shown_ns"] != total) print "output"
-		}' stats
-}
-
 near() { # near GOT EXPECTED PERCENT
 	awk -v a="$1" -v b="$2" -v p="$3" 'BEGIN { exit !(a > b * (1 - p / 100) && a < b * (1 + p / 100)) }'
 }
 
 profile --off-cpu -o out.folded -- sleep 2
 check "status 0" test "$STATUS" -eq 0
-check "one program: every nanosecond is accounted for" test -z "$(sums_hold out.folded)"
+check "one program: every nanosecond is accounted for" test -z "$(waits_hold out.folded)"
 cp out.folded out 2>/dev/null
 slept=$(awk '/^sleep;\[sleeping\];.*nanosleep/ { sum += $NF } END { printf "%.0f", sum }' out)
 figure "offcpu: slept $slept ns of 2 s, BPF $(stat_of bpf_ns) ns"
 check "a sleep of 2 s, to 2 %" near "$slept" 2000000000 2
 
 profile --off-cpu --wakers -o out.folded -- sleep 1
-check "wakers: every nanosecond is accounted for" test -z "$(sums_hold out.folded)"
+check "wakers: every nanosecond is accounted for" test -z "$(waits_hold out.folded)"
 cp out.folded out 2>/dev/null
 woken=$(awk '/^sleep;\[sleeping\];.*nanosleep.*;--;.*;hrtimer[^;]*;.*;\[irq\] [0-9]+$/ { sum += $NF } END { printf "%.0f", sum }' out)
 check "… a timer ends a sleep of 1 s, to 2 %" near "$woken" 1000000000 2
 
 profile --off-cpu --io-wait -o out.folded -- sleep 1
-check "I/O waits: every nanosecond is accounted for" test -z "$(sums_hold out.folded)"
+check "I/O waits: every nanosecond is accounted for" test -z "$(waits_hold out.folded)"
 check "… a sleep is none" test "$(grep -c nanosleep out.folded)" -eq 0
 
 start sleep 60
 profile --off-cpu -a -o out.folded 2
-check "all programs: every nanosecond is accounted for" test -z "$(sums_hold out.folded)"
+check "all programs: every nanosecond is accounted for" test -z "$(waits_hold out.folded)"
 check "threads that sleep since before the run" \
 	grep -q '^sleep;\[sleeping\];\[since before the run\];.*nanosleep' out.folded
 stop "$PID"
@@ -48,14 +34,14 @@ stop "$PID"
 start spin 60
 start spin 60
 profile --off-cpu -p "$PID" -o out.folded 2
-check "a running thread: every nanosecond is accounted for" test -z "$(sums_hold out.folded)"
+check "a running thread: every nanosecond is accounted for" test -z "$(waits_hold out.folded)"
 cp out.folded out 2>/dev/null
 asleep=$(awk '!/^spin;\[runnable\]/ { sum += $NF } END { printf "%.0f", sum }' out)
 # It can wait in a page fault while its mappings are read: both take mmap_lock.
 check "… is hardly ever asleep: $asleep ns of 2 s" test "$asleep" -lt 20000000
 
 profile --wall -p "$PID" -o out.folded 2
-check "wall time: every nanosecond is accounted for" test -z "$(sums_hold out.folded)"
+check "wall time: every nanosecond is accounted for" test -z "$(waits_hold out.folded)"
 cp out.folded out 2>/dev/null
 spun=$(awk '/^spin;\[(running|runnable)\];/ { sum += $NF } END { printf "%.0f", sum }' out)
 figure "wall: ran or waited for a CPU $spun ns of 2 s"
@@ -64,7 +50,7 @@ check "… a running thread's is the run's, to 10 %" near "$spun" 2000000000 10
 # A storm under a budget: most waits are not walked.
 start wait_mix 60
 profile --off-cpu --budget 1% -p "$PID" -o out.folded 3
-check "under a budget: every nanosecond is accounted for" test -z "$(sums_hold out.folded)"
+check "under a budget: every nanosecond is accounted for" test -z "$(waits_hold out.folded)"
 check "… most waits are not walked" test "$(stat_of thinned)" -gt "$(stat_of walks)"
 figure "budget: $(stat_of walks) walks, $(stat_of thinned) other waits, $(stat_of follow_run_ns) ns each"
 stop "$PID"
