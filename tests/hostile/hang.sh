@@ -211,15 +211,11 @@ probe() {
 
 # record: makes a profile without names of the program, from a copy that is at its path where the server is not mounted.
 record() {
-	local pid
 	cp "$PROGRAMS/silent_files" "$FILES/program"
-	"$FILES/program" run "$FILES" /dev/null nothing 5 >/dev/null &
-	pid=$!
-	"$STOOK" profile -q --no-symbols -F 499 -d 0.3 -p $pid -o "$S/raw.pb.gz" </dev/null
-	kill $pid
-	wait $pid
+	"$STOOK" profile -q --no-symbols -F 499 -o "$S/raw.pb.gz" -- \
+		"$FILES/program" run "$FILES" /dev/null nothing 1 >/dev/null </dev/null
 	rm "$FILES/program"
-} 2>/dev/null
+}
 
 # files KIND MOUNT: the server does not answer this kind of requests, in a file that two processes run: one before
 # and one during the runs.
