@@ -66,11 +66,15 @@
 #define SYMBOLS_SHARE  4 /* in a helper process */
 #define PROFILES_SHARE 8 /* of the present epoch; as much again for the one that is named */
 
-/* The server opens the store with the first of these, and changes its user with the others. */
-#define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
-#define SERVER_REST_NS	    (10 * NS_PER_SEC) /* between two starts */
-#define SHRINK_AT	    0.85	      /* of --max-memory */
-#define OVER_FOR	    18 /* measurements in a row, until it is said that the limit cannot be held */
+/*
+ * The server opens the store with the first of these, and changes its user with the next two. Without CAP_KILL it could
+ * not send the death signal to that user's process.
+ */
+#define SERVER_CAPABILITIES \
+	(1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL)
+#define SERVER_REST_S 10   /* between two starts */
+#define SHRINK_AT     0.85 /* of --max-memory */
+#define OVER_FOR      18 /* measurements in a row, until it is said that the limit cannot be held */
 
 /* Why nothing is sampled: bits. */
 enum {
@@ -103,7 +107,6 @@ struct agent {
 	struct status status;
 	struct accounting counted; /* of sessions that have ended */
 	pid_t server_pid;	   /* 0: none */
-	uint64_t server_next_ns;   /* when to start it again */
 	uint64_t memory_bytes, most_memory_bytes, nr_shrinks;
 	unsigned nr_over;	    /* measurements in a row over --max-memory */
 	atomic_bool shrinks_naming; /* see shrink() */
@@ -239,13 +242,13 @@ static void hold_memory(struct agent *agent)
 /* --- the server ------------------------------------------------------------------------------- */
 
 /*
- * A process that only opens the store's files for the server proper, which has no rights. It is started before anything
- * is sampled, so that it inherits nothing. What it costs is not the agent's: else whoever looks would lower the rate.
+ * A process that only opens the store's files for the server proper, which has no rights, and starts it again if it
+ * ends. It is started before anything is sampled and before there are threads, so that it inherits neither descriptors
+ * nor locks. What it costs is not the agent's: else whoever looks would lower the rate.
  */
 __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t parent)
 {
 	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, agent->serving.fd};
-	struct error error = {0};
 	sigset_t none;
 
 	isolated_close_others(kept, ARRAY_SIZE(kept));
@@ -254,27 +257,22 @@ __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t pare
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_NAME, "stook-serve");
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
-	    serve_run(&agent->serving, agent->shared, &error) < 0)
-		complain_error(&error);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		_exit(EXIT_FAILED);
+	while (getppid() == parent) {
+		struct error error = {0};
+
+		if (serve_run(&agent->serving, agent->shared, &error) < 0)
+			complain_error(&error);
+		(void)sleep(SERVER_REST_S);
+	}
 	_exit(EXIT_FAILED);
-}
-
-static void start_server(struct agent *agent)
-{
-	const pid_t parent = getpid();
-
-	agent->server_next_ns = clock_now_ns() + SERVER_REST_NS;
-	agent->server_pid = fork();
-	if (agent->server_pid == 0)
-		run_server(agent, parent);
-	if (agent->server_pid < 0)
-		agent->server_pid = 0;
 }
 
 static int open_server(struct agent *agent, struct error *error)
 {
 	const struct agent_options *options = agent->options;
+	const pid_t parent = getpid();
 	const struct serve_options serve = {
 		.store = options->store_path,
 		.listen = options->listen,
@@ -288,7 +286,13 @@ static int open_server(struct agent *agent, struct error *error)
 	if (!agent->shared)
 		return error_no_memory(error, "for the server");
 	agent->status.started_ns = clock_now_ns();
-	start_server(agent);
+	agent->server_pid = fork();
+	if (agent->server_pid == 0)
+		run_server(agent, parent);
+	if (agent->server_pid < 0) {
+		agent->server_pid = 0;
+		return error_set_errno(error, "cannot start the server");
+	}
 	if (!options->tasks.quiet)
 		inform("serving at %s", agent->serving.where);
 	return 0;
@@ -303,15 +307,12 @@ static void end_server(struct agent *agent)
 	serve_close(&agent->serving);
 }
 
-/* Starts it again if it died. */
-static void watch_server(struct agent *agent, uint64_t now_ns)
+static void watch_server(struct agent *agent)
 {
 	if (agent->server_pid && waitpid(agent->server_pid, NULL, WNOHANG) == agent->server_pid) {
-		complain("the server ended");
+		complain("the server ended, and starts with the agent's next start");
 		agent->server_pid = 0;
 	}
-	if (!agent->server_pid && now_ns >= agent->server_next_ns)
-		start_server(agent);
 }
 
 /* Takes the counters of the session, which is about to end if is_last. */
@@ -568,7 +569,7 @@ static int tick(struct agent *agent, struct error *error)
 	agent->next_tick_ns = now_ns + TICK_NS;
 	service_tell_alive(&agent->service, now_ns);
 	if (agent->shared) {
-		watch_server(agent, now_ns);
+		watch_server(agent);
 		tell_server(agent, now_ns);
 	}
 	err = look_for_file(agent, error);

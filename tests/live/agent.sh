@@ -201,6 +201,38 @@ else
 	umount "$T/small"
 fi
 
+# --- the server -------------------------------------------------------------------------------------------------
+
+if ! command -v curl >/dev/null; then
+	skip "the server" curl
+else
+	get() { curl -sS -m 10 --unix-socket "$T/page" "http://localhost$1" 2>&1; }
+	is_healthy() { [ "$(get /healthz)" = ok ]; }
+	serves_load() { get '/api/profile?from=-5m&by=comm&format=folded' | grep -q '^agent_load;'; }
+	counts_epochs() { get /metrics | grep -q '^stook_epochs_stored_total [1-9]'; }
+	server_pid() { pgrep -P "$(pgrep -P "$AGENT" -x stook-serve)"; }
+	is_another() { local pid; pid=$(server_pid) && [ "$pid" != "$server" ] && is_healthy; }
+	are_over() { ! kill -0 "$opener" && ! kill -0 "$server"; } 2>/dev/null
+
+	rm -f "$STORE"*
+	agent --store "$STORE" --listen "unix:$T/page"
+	check "server: data arrive" wait_until 20 is_healthy
+	spend 50
+	check "server: what ran is in a profile" wait_until 20 serves_load
+	check "server: its metrics are the agent's" wait_until 5 counts_epochs
+	opener=$(pgrep -P "$AGENT" -x stook-serve) server=$(server_pid)
+	check_equal "server: it has no capability" \
+		"$(sed -n 's/^CapEff:\t*//p' "/proc/$server/status")" 0000000000000000
+	check "server: … and another user" test "$(stat -c %u "/proc/$server")" -ne 0
+	kill -KILL "$server"
+	check "server: it is started again" wait_until 30 is_another
+	server=$(server_pid) epochs=$(nr_epochs)
+	check "server: epochs are stored meanwhile" wait_until 20 has_epochs $((epochs + 2))
+	kill -KILL "$AGENT" "$LOAD"
+	wait "$AGENT" 2>/dev/null
+	check "server: it ends with its agent" wait_until 10 are_over
+fi
+
 # --- the service manager ------------------------------------------------------------------------------------
 
 if ! command -v python3 >/dev/null; then

@@ -20,7 +20,8 @@ check "off-CPU: status 0" test "$STATUS" -eq 0
 check "off-CPU: epochs are stored" grep -qE ' [1-9][0-9]* epochs stored, 0 dropped' err
 rm -f store*
 : >pause
-(while [ -e pause ]; do grep -q paused err && rm pause; sleep 1; done) &
+said_so() { until grep -q "$1" err; do sleep 1; done; }
+(said_so paused && rm pause && said_so resumed && sleep 3 && pkill -INT -o -x stook) &
 agent --pause-file pause --budget off -d 30
 check "a pause: status 0" test "$STATUS" -eq 0
 check "a pause: it resumes" grep -q resumed err
