@@ -51,6 +51,15 @@ has_no_file() {
 	cat $said.files
 	[ ! -s $said.files ]
 }
+# ask TARGET: prints what the server answers through `stook open`, which has printed http://ADDRESS:PORT/#token=TOKEN
+ask() {
+	link=$(cat /packages/link)
+	at=${link#http://}
+	at=${at%%/*}
+	bash -c 'exec 3<>"/dev/tcp/$1/$2"
+		printf "GET %s HTTP/1.0\r\nHost: %s:%s\r\nAuthorization: Bearer %s\r\n\r\n" "$3" "$1" "$2" "$4" >&3
+		cat <&3' bash "${at%:*}" "${at#*:}" "$1" "${link#*=}" | tr -d '\r'
+}
 main_pid() { systemctl show --value --property MainPID $unit; }
 apt_install() { apt-get -qq -y --no-install-recommends --allow-downgrades install "$@"; }
 
@@ -84,6 +93,13 @@ for comm in spintmp spinroot; do
 	check "the store has $comm, with names" patiently has_samples $comm -1h
 done
 check "the store is for its owner only" [ "$(stat -c %a:%U $store)" = 600:root ]
+check "the page is for its owner only" [ "$(stat -c %a:%U /run/stook/stook.sock)" = 600:root ]
+stook open >/packages/link 2>/dev/null </dev/null &
+opened=$!
+check "the page has a link" patiently test -s /packages/link
+check "the page: data arrive" patiently has_line '^ok$' ask /healthz
+check "the page: a profile" has_line '^spintmp;.*spin_inner' ask '/api/profile?from=-1h&by=comm&format=folded'
+kill $opened
 touch /run/stook/pause
 check "pause by file" patiently has_status paused
 rm /run/stook/pause
