@@ -109,7 +109,6 @@ VM_PROGRAMS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/vm/prog
 .PHONY: all static check check-live check-hostile check-browser unit programs fuzz \
 	bench install deb rpm image format lint layers bless clean
 .DELETE_ON_ERROR:
-.SECONDARY:
 
 all: layers $(B)/stook
 
