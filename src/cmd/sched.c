@@ -216,7 +216,7 @@ struct sched {
 	struct trace trace;
 	uint64_t nr_events, nr_left_out; /* of --timehist and --trace */
 	uint64_t nr_over;		 /* threads beyond --max-rows */
-	bool has_failed;		 /* stdout: its reader is gone */
+	int stdout_error; /* of --timehist: why stdout takes no more; EPIPE: its reader is gone */
 };
 
 static int add_thread(void *context, const struct switched_thread *thread)
@@ -247,8 +247,11 @@ static int add_stint(void *context, const struct sched_stint *stint)
 		return 0;
 	}
 	sched->nr_events++;
-	if (options->timehist && !sched->has_failed)
+	if (options->timehist && !sched->stdout_error) {
 		timehist_write(stdout, stint);
+		if (ferror(stdout))
+			sched->stdout_error = errno;
+	}
 	return options->trace_path ? trace_add(&sched->trace, stint) : 0;
 }
 
@@ -329,6 +332,19 @@ static int show_table(struct sched *sched, struct error *error)
 	return err;
 }
 
+/* 0; -EPIPE if the reader is gone, which is no failure; or another error, which is set once. */
+static int flush_history(struct sched *sched, struct error *error)
+{
+	if (!sched->stdout_error && fflush(stdout) != 0)
+		sched->stdout_error = errno;
+	if (!sched->stdout_error)
+		return 0;
+	if (sched->stdout_error == EPIPE)
+		return -EPIPE;
+	return error_set(error, -sched->stdout_error, "cannot write to standard output: %s",
+			 strerror(sched->stdout_error));
+}
+
 static int end_interval(struct collector *collector, bool is_last, struct error *error)
 {
 	struct sched *sched = collector->context;
@@ -336,9 +352,8 @@ static int end_interval(struct collector *collector, bool is_last, struct error 
 
 	if (!err && !sched->options.timehist && !sched->outputs.has_failed)
 		err = show_table(sched, error);
-	if (!err && sched->options.timehist && stream_finish(stdout) < 0)
-		err = errno == EPIPE ? -EPIPE
-				     : error_set(error, -EIO, "cannot write to standard output");
+	if (!err && sched->options.timehist)
+		err = flush_history(sched, error);
 	if (!is_last)
 		return err;
 	if (sched->options.trace_path) {
@@ -420,11 +435,7 @@ static int wait(struct collector *collector, uint64_t until_ns, struct pollfd *f
 	if (err)
 		return error_set(error, err, "cannot wait: %s", strerror(-err));
 	err = switches_poll(sched->switches, error);
-	if (!err && sched->options.timehist && fflush(stdout) != 0) {
-		sched->has_failed = true;
-		err = -EPIPE;
-	}
-	return err;
+	return err || !sched->options.timehist ? err : flush_history(sched, error);
 }
 
 static int stop(struct collector *collector, struct error *error)

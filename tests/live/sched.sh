@@ -181,6 +181,12 @@ sched --timehist -C "$CPU" -t "$SPINNER" 0.5
 check "timehist: the thread" grep -qE "^ +[0-9]+\.[0-9]{6} \[0*$CPU\]  spin\[$SPINNER\] +[0-9.]+ +[0-9.]+ +[0-9.]+ +R" "$T/out"
 sched --timehist --min-us 1000 0.5
 check_equal "timehist: no short delay" "$(awk 'NR > 3 && $(NF - 2) < 1' "$T/out")" ""
+"$STOOK" sched --timehist -q 10 2>"$T/err" | head -n 1 >"$T/out"
+check_equal "timehist: a reader that has enough is no error" "${PIPESTATUS[0]}" 0
+check "… nor a message" test ! -s "$T/err"
+"$STOOK" sched --timehist -q 0.5 >/dev/full 2>"$T/err"
+check_equal "timehist: a full disk is one" $? 1
+check "… with its reason" grep -qE 'space|full' "$T/err"
 stop "$SPINNER"
 stop "$OTHER"
 
