@@ -91,13 +91,12 @@ int fd_write_at(int fd, uint64_t offset, const void *from, size_t nr)
 
 void fd_open_standard_streams(void)
 {
+	static const int modes[] = {O_WRONLY, O_RDONLY, O_RDWR};
 	int fd;
 
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		(void)close(fd);
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd] | O_CLOEXEC) != fd)
+			return;
 }
 
 uint64_t fd_raise_limit(void)

@@ -34,7 +34,8 @@ int fd_write_at(int fd, uint64_t offset, const void *from, size_t nr);
 
 /*
  * Opens /dev/null in place of closed standard streams. Otherwise a file opened later could become
- * standard output or standard error and receive their messages.
+ * standard output or standard error and receive their messages. Reading standard input and writing standard output fail
+ * then (EBADF), so that results are not lost silently; messages to standard error vanish.
  */
 void fd_open_standard_streams(void);
 

@@ -164,6 +164,11 @@ spin=$PID
 timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -p "$spin" >/dev/full 2>"$T/err"
 check_equal "/dev/full: status 1" $? 1
 check "/dev/full: error message" says 'space|full'
+timeout 20 "$STOOK" profile -f -q -F 99 -d 0.3 -p "$spin" >&- 2>"$T/err"
+check_equal "closed standard output: status 1" $? 1
+check "closed standard output: error message" says 'cannot write to standard output'
+timeout 20 "$STOOK" profile -o "$T/p.folded" -q -F 99 -d 0.3 -p "$spin" >&- 2>"$T/err"
+check_equal "… is no error with -o" $? 0
 
 timeout 20 "$STOOK" profile -f -F 99 -d 1 -a 2>"$T/err" | head -n 1 >"$T/out"
 status=${PIPESTATUS[0]}
