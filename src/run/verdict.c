@@ -356,15 +356,16 @@ static void say_why_none(struct verdict *verdict)
 	    session->accounting.sum.own)
 		say(verdict, topic, "only stook itself ran in this time (--self includes it)");
 	else if (session->hidden)
-		say(verdict, topic, "no thread name matched --comm: %s samples of other threads",
-		    number_commas(number, session->hidden));
+		say(verdict, topic, "no thread name matched --comm: %s %s of other threads",
+		    number_commas(number, session->hidden), topic);
 	else if (run->source->probes)
 		say(verdict, topic, "no probe was hit in this time");
 	else if (session->accounting.sum.filtered)
 		say(verdict, topic,
-		    "the target did not run on a CPU in this time (children that already existed "
+		    "the target did not run on a CPU in this time%s (children that already existed "
 		    "are "
-		    "not included: -p $(pgrep -d, NAME) includes them)");
+		    "not included: -p $(pgrep -d, NAME) includes them)",
+		    run->source->waits ? "" : "; --off-cpu shows what it waits for");
 	else
 		say(verdict, topic, "no task ran in this time");
 }
