@@ -630,6 +630,7 @@ static void add_own_time(struct drain *drain, uint64_t sample, uint64_t ns)
 {
 	const struct drain_waits *waits = drain->options.waits;
 
+	drain->totals.recorded_ns += ns;
 	if (sample == HIDDEN || !(waits->states & 1U << WIRE_RUNNING)) {
 		drain->totals.hidden_ns += ns;
 	} else {

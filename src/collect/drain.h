@@ -101,6 +101,7 @@ struct drain_totals {
 	uint64_t record_ns;   /* CPU time for replaying records */
 	/* Off-CPU. shown + hidden = counted + sent + open + cut, of `waits`. */
 	uint64_t shown_ns, hidden_ns, counted_ns;
+	uint64_t recorded_ns; /* part of shown and hidden: time of records that are samples */
 	/* Part of shown and hidden: waits of a thread and place of which none was walked. */
 	uint64_t undivided_ns;
 };

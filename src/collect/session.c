@@ -1614,14 +1614,13 @@ static void summarize_time(const struct session *session, struct session_summary
 	struct accounting all = {0};
 	const struct wire_counters *sum = &all.sum;
 	const struct source *source;
-	uint64_t sampled_ns = 0, counted_ns = 0;
+	uint64_t sampled_ns = 0;
 	size_t i = 0;
 
 	while ((source = next_waits(session, &i)))
 		accounting_add(&all, &source->accounting);
 	if (!first_source(session)->waits) {
-		counted_ns = samples->counted * session->waits.sample_ns;
-		sampled_ns = samples->recorded * session->waits.sample_ns + counted_ns;
+		sampled_ns = (samples->recorded + samples->counted) * session->waits.sample_ns;
 		if (session->options.is_governed)
 			sampled_ns = samples->taken_weight;
 	}
@@ -1638,12 +1637,13 @@ static void summarize_time(const struct session *session, struct session_summary
 		.split_error_ns = (uint64_t)split_error_ns(drain_split(session->drain)),
 	};
 	walk_budget_summarize(&session->budget, session->stopped_ns, &ret->walks);
-	ret->nr_mismatches += distance(sum->counted_ns + counted_ns, totals->counted_ns) +
-			      distance(sum->sent_ns, waits->sent_ns) +
-			      distance(totals->shown_ns + totals->hidden_ns,
-				       sum->counted_ns + sum->sent_ns + sampled_ns +
-					       waits->open_ns + waits->cut_ns - waits->unknown_ns) +
-			      waits->unknown_ns;
+	ret->nr_mismatches +=
+		distance(sum->counted_ns + sampled_ns, totals->counted_ns + totals->recorded_ns) +
+		distance(sum->sent_ns, waits->sent_ns) +
+		distance(totals->shown_ns + totals->hidden_ns,
+			 sum->counted_ns + sum->sent_ns + sampled_ns + waits->open_ns +
+				 waits->cut_ns - waits->unknown_ns) +
+		waits->unknown_ns;
 }
 
 void session_summarize(const struct session *session, struct session_summary *ret)

@@ -108,6 +108,15 @@ kept=$(sum_of pid "$LOAD")
 check "so is CPU time ($kept of $SPENT ms)" within "$kept" "$SPENT" 300
 kill -KILL "$LOAD"
 
+rm -f "$STORE"*
+agent --store "$STORE" --off-cpu --off-cpu-budget off -F 199 --budget 0.001% -v --epoch 2
+start "$PROGRAMS/spin" 120
+wait_until 40 says ' at 49.8 Hz'
+sleep 2
+stop "$PID"
+end_agent
+check "off-CPU, under a budget: the sums agree" silent 'do not agree'
+
 # --- pauses -------------------------------------------------------------------------------------------------
 
 rm -f "$STORE"*
