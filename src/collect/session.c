@@ -429,12 +429,13 @@ static int make_drain(struct session *session, struct error *error)
 	struct value_type type;
 
 	if (waits) {
-		/* The next profiles get it from this one. */
-		const int value =
-			profile_make_value_type(session->profile, "waits", "count", &type) < 0
-				? -ENOMEM
-				: profile_add_value_type(session->profile, &type);
+		int value = 0;
 
+		/* The next profiles get it from this one. The agent makes a value of each state instead. */
+		if (!session->options.is_governed)
+			value = profile_make_value_type(session->profile, "waits", "count", &type);
+		if (!session->options.is_governed && !value)
+			value = profile_add_value_type(session->profile, &type);
 		if (value < 0)
 			return error_no_memory(error, "");
 		session->waits = (struct drain_waits){

@@ -106,6 +106,8 @@ slept=$(sum_of pid $sleeper sleeping)
 check "time asleep is a value of its own ($slept ms)" within "$slept" 2000 100
 kept=$(sum_of pid "$LOAD")
 check "so is CPU time ($kept of $SPENT ms)" within "$kept" "$SPENT" 300
+check_equal "states are values; waits are not counted" \
+	"$("$STOOK" query --store "$STORE" --list | grep -cE '^(waits|sleeping) ')" 1
 kill -KILL "$LOAD"
 
 rm -f "$STORE"*
