@@ -122,7 +122,7 @@ static const struct option_row rows[] = {
 	{0, "where", "CONDITION", take_where,
 	 "only samples with such labels: 'comm=redis-server && cgroup~docker'"},
 	{0, "by", "LABEL,…", take_by,
-	 "labels at the root of call paths: comm (default), pid, tid, cpu, cgroup, state, or any "
+	 "labels at the root of call paths: comm (default), pid, tid, cpu, cgroup, or any "
 	 "other"},
 	OPTION_TEXT(0, "value", "NAME", struct query_options, value,
 		    "the value to show (default cpu)"),

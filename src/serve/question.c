@@ -25,9 +25,8 @@ static const struct {
 	const char *name;
 	enum label label;
 } fixed_labels[] = {
-	{"comm", LABEL_COMM},	{"pid", LABEL_PID},	  {"tid", LABEL_TID},
-	{"cpu", LABEL_CPU},	{"cgroup", LABEL_CGROUP}, {"probe", LABEL_PROBE},
-	{"state", LABEL_PROBE},
+	{"comm", LABEL_COMM}, {"pid", LABEL_PID},	{"tid", LABEL_TID},
+	{"cpu", LABEL_CPU},   {"cgroup", LABEL_CGROUP},
 };
 
 static int take_label(struct question_labels *labels, const char *name, struct error *error)
@@ -79,7 +78,6 @@ static bool has_label(const struct profile *profile, enum label label)
 
 		if ((label == LABEL_COMM && labels->comm) ||
 		    (label == LABEL_CGROUP && labels->cgroup) ||
-		    (label == LABEL_PROBE && labels->probe) ||
 		    (label == LABEL_PID && labels->pid) || (label == LABEL_TID && labels->tid) ||
 		    (label == LABEL_CPU && labels->cpu))
 			return true;
