@@ -20,6 +20,9 @@
 /* Rounds of removing blocks and sweeping, when the store is too large. */
 #define MAX_ROUNDS 8
 
+/* Numbers are given in order, and never again: a thousand a second would take two years. Others are damage. */
+#define MAX_NUMBER (1LL << 36)
+
 /* --- objects in use --------------------------------------------------------------------------- */
 
 struct marks {
@@ -39,12 +42,18 @@ static void marks_clear(struct marks *marks)
 static int marks_init(struct marks *marks, struct store *store)
 {
 	char text[64];
+	int64_t least, most;
 	size_t i;
 
 	*marks = (struct marks){.store = store};
 	for (i = 0; i < NR_OBJECT_KINDS; i++) {
+		(void)snprintf(text, sizeof(text), "SELECT min(id) FROM %s", object_tables[i]);
+		least = store_number(store, text, -1);
 		(void)snprintf(text, sizeof(text), "SELECT max(id) FROM %s", object_tables[i]);
-		marks->limit[i] = (uint64_t)store_number(store, text, 0) + 1;
+		most = store_number(store, text, -1);
+		if (least < 0 || most < least || most > MAX_NUMBER)
+			return objects_errno(store->db) ?: -EBADMSG;
+		marks->limit[i] = (uint64_t)most + 1;
 		marks->bits[i] = calloc(marks->limit[i] / 8 + 1, 1);
 		if (!marks->bits[i])
 			return -ENOMEM;
@@ -58,9 +67,10 @@ static void mark(struct marks *marks, enum object_kind kind, uint64_t number)
 		marks->bits[kind][number / 8] |= (uint8_t)(1U << number % 8);
 }
 
+/* The rows of a damaged table may have any number. */
 static bool is_marked(const struct marks *marks, enum object_kind kind, uint64_t number)
 {
-	return marks->bits[kind][number / 8] & (1U << number % 8);
+	return number < marks->limit[kind] && marks->bits[kind][number / 8] & (1U << number % 8);
 }
 
 static int mark_block(struct marks *marks, struct bytes bytes)

@@ -440,6 +440,42 @@ TEST(what_nothing_refers_to_is_removed)
 	leave_folder();
 }
 
+/* Runs a statement of SQL in the store, which nobody has open. */
+static void change(const char *text)
+{
+	sqlite3 *db = NULL;
+
+	CHECK_EQ(sqlite3_open(in_folder("store"), &db), SQLITE_OK);
+	CHECK_EQ(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* A bit of a number in the file may be another one: it is told, whatever it is. */
+TEST(numbers_that_cannot_be_are_told)
+{
+	static const char *const changes[] = {
+		"UPDATE stack SET id = -5 WHERE id = 1",
+		"UPDATE labels SET id = -9223372036854775807 WHERE id = 1",
+		"UPDATE string SET id = 9223372036854775807 WHERE id = 1",
+		"UPDATE frame SET id = 4611686018427387904 WHERE id = 1",
+	};
+	struct store_limits limits = {.hours_ns = HOUR};
+	struct store *store;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(changes); i++) {
+		enter_folder();
+		store = open_writer();
+		append(store, BEGIN, SECOND, "a;main;f 1\nb;main;g 1\n");
+		store_close(store);
+		change(changes[i]);
+		store = open_writer();
+		CHECK_EQ(store_expire(store, &limits, BEGIN + HOUR, NULL), -EBADMSG);
+		store_close(store);
+		leave_folder();
+	}
+}
+
 TEST(a_store_has_a_largest_size)
 {
 	struct store_limits limits = {.bytes = 400000};
