@@ -173,21 +173,41 @@ static int for_each_row(struct marks *marks, const char *table, enum object_kind
 	return result;
 }
 
+/* Most numbers that are not marked had their rows deleted long ago: the next row is looked for. */
 static int delete_unmarked(struct marks *marks, enum object_kind kind)
 {
 	char text[64];
-	cleanup(store_finalize) sqlite3_stmt *remove = NULL;
+	cleanup(store_finalize) sqlite3_stmt *find = NULL, *remove = NULL;
 	uint64_t number;
+	int64_t found;
+	int step;
 
+	(void)snprintf(text, sizeof(text), "SELECT id FROM %s WHERE id >= ? ORDER BY id LIMIT 1",
+		       object_tables[kind]);
+	find = store_prepare(marks->store, text);
 	(void)snprintf(text, sizeof(text), "DELETE FROM %s WHERE id = ?", object_tables[kind]);
-	remove = store_prepare(marks->store, text);
+	remove = find ? store_prepare(marks->store, text) : NULL;
 	if (!remove)
 		return objects_errno(marks->store->db);
 	for (number = 1; number < marks->limit[kind]; number++) {
 		if (is_marked(marks, kind, number))
 			continue;
+		sqlite3_reset(find);
+		sqlite3_bind_int64(find, 1, (int64_t)number);
+		step = sqlite3_step(find);
+		if (step == SQLITE_DONE)
+			break;
+		if (step != SQLITE_ROW)
+			return objects_errno(marks->store->db);
+		found = sqlite3_column_int64(find, 0);
+		sqlite3_reset(find);
+		if (found < (int64_t)number)
+			return -EBADMSG;
+		number = (uint64_t)found;
+		if (is_marked(marks, kind, number))
+			continue;
 		sqlite3_reset(remove);
-		sqlite3_bind_int64(remove, 1, (int64_t)number);
+		sqlite3_bind_int64(remove, 1, found);
 		if (sqlite3_step(remove) != SQLITE_DONE)
 			return objects_errno(marks->store->db);
 	}

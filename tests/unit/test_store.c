@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "profile/profile.h"
 #include "store/where.h"
 #include "unit/folded_text.h"
@@ -448,6 +449,28 @@ static void change(const char *text)
 	CHECK_EQ(sqlite3_open(in_folder("store"), &db), SQLITE_OK);
 	CHECK_EQ(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
+}
+
+/* Numbers are never used again, so after months of short processes most have no row. */
+TEST(removal_takes_time_for_rows_and_not_for_numbers)
+{
+	struct store *store;
+	uint64_t began_ns;
+
+	enter_folder();
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main;old 1\n");
+	store_close(store);
+	change("INSERT INTO labels VALUES (1000000000, 1, x'00')");
+	store = open_writer();
+	append(store, BEGIN + 50 * HOUR, SECOND, "b;main;new 1\n");
+	CHECK_EQ(count_rows("labels"), 3);
+	began_ns = clock_now_ns();
+	remove_before(store, 10 * HOUR, 10 * HOUR, 10 * HOUR, BEGIN + 50 * HOUR);
+	CHECK(clock_now_ns() - began_ns < 20 * SECOND);
+	CHECK_EQ(count_rows("labels"), 1);
+	store_close(store);
+	leave_folder();
 }
 
 /* A bit of a number in the file may be another one: it is told, whatever it is. */
