@@ -258,10 +258,9 @@ static int make_pair(int fds[2])
 	fds[1] = raise_fd(fds[1]);
 	if (fds[0] >= 0 && fds[1] >= 0)
 		return 0;
-	if (fds[0] >= 0)
-		(void)close(fds[0]);
-	if (fds[1] >= 0)
-		(void)close(fds[1]);
+	cleanup_close_fd(&fds[0]);
+	cleanup_close_fd(&fds[1]);
+	fds[0] = fds[1] = -1;
 	return -EMFILE;
 }
 
@@ -291,8 +290,11 @@ static void kill_process(struct worker *worker, struct process *process,
 {
 	struct killed killed = {.process = *process, .since_ns = clock_now_ns()};
 
-	if (!process->pid)
+	if (!process->pid) { /* it could not be started */
+		cleanup_close_fd(&process->socket);
+		process->socket = -1;
 		return;
+	}
 	if (file)
 		killed.file = *file;
 	(void)kill(process->pid, SIGKILL); /* not reaped yet, so the pid cannot have been reused */

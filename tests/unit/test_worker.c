@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -505,6 +506,31 @@ TEST(worker_parser_that_dies)
 	}
 	CHECK_EQ(troubles_of(worker).nr_parsers_died, ARRAY_SIZE(tasks));
 	worker_free(worker);
+}
+
+/* No process can be started: the program could not be opened, or there are too many processes. */
+TEST(worker_that_cannot_start)
+{
+	struct rlimit before, few;
+	const size_t nr = test_nr_open();
+	struct worker_question question = question_of(TASK_ECHO);
+	struct worker *worker;
+	int i, last;
+
+	last = dup(STDERR_FILENO); /* the lowest free one: the worker's epoll gets it */
+	(void)close(last);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = (rlim_t)last + 1;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	worker = open_worker();
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_EQ(test_nr_open(), nr + 1);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(worker_ask(worker, PARSER_OTHER_FILES, &question), -ENOENT);
+	CHECK_EQ(test_nr_open(), nr + 1);
+	worker_free(worker);
+	CHECK_EQ(test_nr_open(), nr);
 }
 
 TEST(worker_parser_that_is_late)
