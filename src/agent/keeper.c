@@ -160,7 +160,10 @@ static void count_walks(struct keeper *keeper, const struct profile *profile)
 	}
 }
 
-/* A failure is tried again with the next epoch; if the store is damaged, that epoch finds out. */
+/*
+ * Only this reads old blocks, so only this may find out that the store is damaged. Nothing would ever be removed from
+ * it again. Any other failure is one of the next epoch, too.
+ */
 static void expire(struct keeper *keeper)
 {
 	const struct keeper_settings *settings = keeper->settings;
@@ -173,11 +176,15 @@ static void expire(struct keeper *keeper)
 	};
 	const uint64_t now_ns = clock_now_ns();
 	struct error error = {0};
+	int err;
 
 	if (now_ns < keeper->expire_ns)
 		return;
-	if (!store_expire(keeper->store, &limits, clock_read_ns(CLOCK_REALTIME), &error))
+	err = store_expire(keeper->store, &limits, clock_read_ns(CLOCK_REALTIME), &error);
+	if (!err)
 		keeper->expire_ns = now_ns + EXPIRE_NS;
+	if (err == -EBADMSG && begin_anew(keeper, &error) < 0)
+		complain_error(&error);
 }
 
 int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part)
