@@ -45,7 +45,7 @@ static bool is_shared(const struct stat *folder)
 	return folder->st_mode & S_ISVTX && folder->st_mode & (S_IWGRP | S_IWOTH);
 }
 
-static bool is_trusted(const struct stat *folder, const struct stat *status)
+bool out_file_is_trusted(const struct stat *folder, const struct stat *status)
 {
 	return !is_shared(folder) || status->st_uid == geteuid() ||
 	       status->st_uid == folder->st_uid;
@@ -139,7 +139,7 @@ static int walk(struct place *place, const char *path, bool *ret_refused)
 		if (!place->exists)
 			return is_last && errno == ENOENT ? 0 : -errno;
 		is_link = S_ISLNK(place->status.st_mode);
-		if (is_link && !is_trusted(&place->folder_status, &place->status)) {
+		if (is_link && !out_file_is_trusted(&place->folder_status, &place->status)) {
 			*ret_refused = true;
 			return -EACCES;
 		}
@@ -265,7 +265,7 @@ static int open_place(struct out_file *file, struct place *place, struct error *
 
 	if (place->is_folder)
 		return fail(file, -EISDIR, error);
-	if (place->exists && !is_trusted(&place->folder_status, &place->status))
+	if (place->exists && !out_file_is_trusted(&place->folder_status, &place->status))
 		return refuse(file, &place->status, error);
 	if (place->is_magic) {
 		fd = open_magic(place);

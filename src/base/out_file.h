@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -32,6 +33,9 @@ struct out_file {
 	char *temporary; /* name until then; NULL: the file has no name yet */
 	int folder;	 /* the directory after following symlinks; open if name is set */
 };
+
+/* The rule above, for a file, link or fifo with this status in a directory with that one. */
+bool out_file_is_trusted(const struct stat *folder, const struct stat *status);
 
 /* Opens the file for writing. 0 or a negative errno. */
 int out_file_open(struct out_file *file, const char *path, struct error *error);

@@ -26,6 +26,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/out_file.h"
 #include "base/text.h"
 #include "profile/profile.h"
 #include "store/read_vfs.h"
@@ -174,6 +175,40 @@ static int check_version(const struct store *store, bool creates, struct error *
 	return 0;
 }
 
+/*
+ * Refuses files that another user has put into a shared directory (base/out_file.h): their owner could read or change
+ * what is stored. Checked before anything is read, and again when SQLite has made its files.
+ */
+static int check_owners(const struct store *store, struct error *error)
+{
+	static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-lock"};
+	const char *slash = strrchr(store->path, '/');
+	const int nr = slash ? (int)(slash - store->path) + 1 : 0;
+	cleanup_free char *path = text_printf("%.*s.", nr, store->path);
+	struct stat folder, status;
+	size_t i;
+
+	if (!path)
+		return error_no_memory(error, "for the store");
+	if (stat(path, &folder) < 0)
+		return error_set_errno(error, "cannot open store '%s'", store->path);
+	for (i = 0; i < ARRAY_SIZE(endings); i++) {
+		free(path);
+		path = text_printf("%s%s", store->path, endings[i]);
+		if (!path)
+			return error_no_memory(error, "for the store");
+		if (lstat(path, &status) == 0 && !out_file_is_trusted(&folder, &status)) {
+			(void)error_set(error, -EACCES,
+					"cannot write to store '%s': '%s' belongs to user %u, in a "
+					"directory that others may write to",
+					store->path, path, status.st_uid);
+			error_hint(error, "choose a file in a directory of your own");
+			return -EACCES;
+		}
+	}
+	return 0;
+}
+
 /* One process at a time writes. SQLite's own locks last for a transaction only. */
 static int lock_for_writing(struct store *store, struct error *error)
 {
@@ -252,7 +287,8 @@ static int open_store(const char *path, store_open_fn *opener, void *context, st
 		return error_no_memory(error, "for the store");
 	}
 	if (!opener) {
-		result = lock_for_writing(store, error) ?: create_file(store, error);
+		result = check_owners(store, error)
+				 ?: lock_for_writing(store, error) ?: create_file(store, error);
 	} else {
 		store->vfs = read_vfs_new(store->path, opener, context, &why);
 		if (!store->vfs)
@@ -260,6 +296,8 @@ static int open_store(const char *path, store_open_fn *opener, void *context, st
 	}
 	if (!result)
 		result = open_database(store, !opener, error);
+	if (!result && !opener)
+		result = check_owners(store, error);
 	if (!result) {
 		secret = store_number(store, "SELECT value FROM meta WHERE key = 'secret'", -1);
 		objects_init(&store->objects, store->db, (uint64_t)secret);

@@ -17,8 +17,8 @@ static void begin(void)
 {
 	struct error error = {0};
 
-	CHECK_EQ(keeper_open(&keeper, in_folder("store"),
-			     calloc(1, sizeof(struct keeper_settings)), &error),
+	CHECK_EQ(keeper_open(&keeper, in_folder("store"), calloc(1, sizeof(struct keeper_settings)),
+			     &error),
 		 0);
 }
 

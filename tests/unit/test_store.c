@@ -530,6 +530,33 @@ TEST(a_store_has_a_largest_size)
 
 /* --- one writer, any readers -------------------------------------------------------------------- */
 
+/* As in /tmp: who puts a file there first could read, or write, what the store has. */
+TEST(files_of_others_are_refused)
+{
+	static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-lock"};
+	struct store *store = NULL;
+	char name[32];
+	size_t i;
+
+	enter_folder();
+	for (i = 0; i < ARRAY_SIZE(endings); i++) {
+		(void)snprintf(name, sizeof(name), "store%s", endings[i]);
+		make_file(in_folder(name), "");
+		if (chown(in_folder(name), 12345, 12345) < 0) {
+			leave_folder();
+			SKIP("needs CAP_CHOWN");
+		}
+		CHECK_EQ(chmod(folder, 01777), 0);
+		CHECK_EQ(store_open_writer(in_folder("store"), &store, NULL), -EACCES);
+		CHECK_EQ(chmod(folder, 0755), 0); /* only the owner adds files */
+		CHECK_EQ(store_open_writer(in_folder("store"), &store, NULL), 0);
+		store_close(store);
+		leave_folder();
+		enter_folder();
+	}
+	leave_folder();
+}
+
 TEST(a_second_writer_is_refused)
 {
 	struct store *store, *other = NULL;
