@@ -198,13 +198,16 @@ static int write_file(const struct outputs *outputs, struct out_file *file, stru
 int outputs_write(struct outputs *outputs, struct profile *profile, struct error *error)
 {
 	const struct output_options *options = outputs->options;
-	int err = 0;
+	struct error untold;
+	int err = 0, on_stdout = 0;
 	size_t i;
 
-	if (uses_stdout(options))
-		err = write_stdout(outputs, profile, error);
+	/* Files come first: when stdout's reader has gone (`| head`), SIGPIPE may end the program. */
 	for (i = 0; i < outputs->nr_files && !err; i++)
 		err = write_file(outputs, &outputs->files[i], profile, error);
+	if (uses_stdout(options))
+		on_stdout = write_stdout(outputs, profile, err ? &untold : error);
+	err = err ? err : on_stdout;
 	outputs->nr_files = 0;
 	outputs->number++;
 	if (!err && outputs->are_many)

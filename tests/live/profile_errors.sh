@@ -177,6 +177,8 @@ check "closed pipe: the first line arrived" test -s "$T/out"
 timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -a 2>"$T/err" | true
 status=${PIPESTATUS[0]}
 check "pipe closed from the start: no crash" test "$status" -le 1 -o "$status" -eq 141
+timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -a -o "$T/kept.folded" 2>"$T/err" | true
+check "pipe closed from the start: the file of -o is there" test -s "$T/kept.folded"
 
 disk_full() {
 	# shellcheck disable=SC2016

@@ -215,6 +215,13 @@ rows_that_differ() {
 		}' "$T/perf.txt" "$T/perf.rows" "$T/stook.rows"
 }
 
+# stdout's reader goes away before all is written.
+judge_closed_pipe() {
+	awk 'BEGIN { for (i = 0; i < 20000; i++) print "a;main;f" i " 1" }' >"$T/many.folded"
+	"$STOOK" report "$T/many.folded" -f -o "$T/kept.folded" 2>"$T/err" | true
+	check_equal "a closed pipe: the file of -o is whole" "$(wc -l <"$T/kept.folded")" 20000
+}
+
 if [ ! -x "$STOOK" ]; then
 	fail "all" "$STOOK must be built: make all"
 	exit 1
@@ -225,6 +232,7 @@ judge_lines
 judge_filters
 judge_paths
 judge_conversions
+judge_closed_pipe
 judge_refusals
 judge_widths
 judge_by_perf
