@@ -185,13 +185,16 @@ static struct connection *find_connection(struct server *server, struct evhttp_r
 	return &server->connections[fd];
 }
 
-/* True if the client has gone away, which evhttp finds out only when it writes. */
-static bool is_gone(struct evhttp_request *request)
+/*
+ * True if the client has gone away, which evhttp finds out only when it writes. One that has closed its half only, and
+ * reads, looks the same over TCP; over a Unix socket it does not.
+ */
+static bool is_gone(const struct server *server, struct evhttp_request *request)
 {
 	struct pollfd polled = {
 		.fd = bufferevent_getfd(
 			evhttp_connection_get_bufferevent(evhttp_request_get_connection(request))),
-		.events = POLLRDHUP,
+		.events = server->options->guard->port ? POLLRDHUP : 0, /* 0: POLLHUP */
 	};
 
 	return poll(&polled, 1, 0) > 0;
@@ -535,7 +538,8 @@ static void start_questions(struct server *server)
 
 		server->waiting = question->next;
 		server->nr_waiting--;
-		if (question->request && !is_gone(question->request) && start(question) == 0)
+		if (question->request && !is_gone(server, question->request) &&
+		    start(question) == 0)
 			continue;
 		if (question->request)
 			evhttp_connection_set_closecb(
