@@ -116,8 +116,14 @@ static int append(struct keeper *keeper, const struct profile *profile,
 		.period_ns = part->period_ns,
 		.lost = part->lost,
 	};
-	int err = keeper->store ? 0 : open_store(keeper, error);
+	int err;
 
+	if (keeper->store && !store_is_there(keeper->store)) {
+		complain("store '%s' was removed: a new one is begun", keeper->path);
+		store_close(keeper->store);
+		keeper->store = NULL;
+	}
+	err = keeper->store ? 0 : open_store(keeper, error);
 	if (!err)
 		err = store_append(keeper->store, &epoch, profile, error);
 	if (err != -EBADMSG)

@@ -226,14 +226,25 @@ static int lock_for_writing(struct store *store, struct error *error)
 }
 
 /* Creates the file with its mode, which SQLite gives to the files beside it too. */
-static int create_file(const struct store *store, struct error *error)
+static int create_file(struct store *store, struct error *error)
 {
-	int fd = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	cleanup_fd int fd = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat status;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_set_errno(error, "cannot open store '%s'", store->path);
-	(void)close(fd);
+	store->device = status.st_dev;
+	store->inode = status.st_ino;
 	return 0;
+}
+
+bool store_is_there(const struct store *store)
+{
+	struct stat status;
+
+	if (lstat(store->path, &status) < 0)
+		return errno != ENOENT;
+	return status.st_dev == store->device && status.st_ino == store->inode;
 }
 
 static int open_database(struct store *store, bool writes, struct error *error)

@@ -82,6 +82,9 @@ struct store_limits {
 int store_expire(struct store *store, const struct store_limits *limits, uint64_t now_ns,
 		 struct error *error);
 
+/* False: the file that is written to was removed or replaced, and nobody else can read it. */
+bool store_is_there(const struct store *store);
+
 uint64_t store_bytes(const struct store *store); /* of the files, the unused part included */
 
 /* --- reading ---------------------------------------------------------------------------------- */

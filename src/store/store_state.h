@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <sqlite3.h>
 
@@ -25,7 +26,9 @@ struct store {
 	sqlite3 *db;
 	struct objects objects;
 	char *path;
-	int lock_fd;	      /* held by the writer; -1: a reader */
+	int lock_fd;  /* held by the writer; -1: a reader */
+	dev_t device; /* of the writer's file */
+	ino_t inode;
 	struct read_vfs *vfs; /* of a reader; NULL: a writer */
 };
 

@@ -31,6 +31,14 @@ static void keep(uint64_t began_ns)
 	profile_free(profile);
 }
 
+static uint64_t nr_epochs(void)
+{
+	struct store_extent extent = {0};
+
+	CHECK_EQ(store_extent(keeper.store, &extent, NULL), 0);
+	return extent.nr_epochs;
+}
+
 /* Appending reads none of the old blocks: only the removal of what is too old finds out. */
 TEST(an_hour_that_is_damaged)
 {
@@ -57,5 +65,30 @@ TEST(an_hour_that_is_damaged)
 	CHECK_EQ(keeper.nr_dropped, 0);
 	keeper_close(&keeper);
 	CHECK(access(in_folder("store.damaged-2"), F_OK) < 0);
+	leave_folder();
+}
+
+/* The agent would go on in a file without a name, which nobody can read, and which still needs its space. */
+TEST(a_store_that_is_removed)
+{
+	const uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
+
+	enter_folder();
+	begin();
+	keep(now_ns - 2 * NS_PER_SEC);
+	keep(now_ns - NS_PER_SEC);
+	CHECK_EQ(unlink(in_folder("store")), 0);
+	keep(now_ns);
+	CHECK_EQ(access(in_folder("store"), F_OK), 0);
+	CHECK(run_in_folder("rm store*"));
+	keep(now_ns + NS_PER_SEC);
+	CHECK_EQ(access(in_folder("store"), F_OK), 0);
+	CHECK_EQ(keeper.nr_stored, 4);
+	CHECK_EQ(nr_epochs(), 1);
+	keeper_close(&keeper);
+	begin();
+	keep(now_ns + 2 * NS_PER_SEC);
+	CHECK_EQ(nr_epochs(), 2);
+	keeper_close(&keeper);
 	leave_folder();
 }

@@ -572,6 +572,28 @@ TEST(a_second_writer_is_refused)
 	leave_folder();
 }
 
+/* The log and its index have the names of the new one's; SQLite does not remove those. */
+TEST(a_removed_store_leaves_a_new_one_alone)
+{
+	struct store *removed, *store;
+
+	enter_folder();
+	removed = open_writer();
+	append(removed, BEGIN, SECOND, "a;main 1\n");
+	CHECK(store_is_there(removed));
+	CHECK(run_in_folder("rm store*"));
+	CHECK(!store_is_there(removed));
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main 1\n");
+	CHECK(!store_is_there(removed));
+	store_close(removed);
+	CHECK_EQ(access(in_folder("store-wal"), F_OK), 0);
+	CHECK_EQ(access(in_folder("store-shm"), F_OK), 0);
+	CHECK(store_is_there(store));
+	store_close(store);
+	leave_folder();
+}
+
 TEST(readers_read_while_it_is_written)
 {
 	struct store *store, *reader = NULL;
