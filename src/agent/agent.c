@@ -248,9 +248,14 @@ static void hold_memory(struct agent *agent)
  */
 __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t parent)
 {
+	static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
 	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, agent->serving.fd};
 	sigset_t none;
+	size_t i;
 
+	/* The run's handlers write to a descriptor that is closed here: one that is started again has them. */
+	for (i = 0; i < ARRAY_SIZE(endings); i++)
+		(void)signal(endings[i], SIG_DFL);
 	isolated_close_others(kept, ARRAY_SIZE(kept));
 	isolated_keep_capabilities(SERVER_CAPABILITIES, 0);
 	(void)signal(SIGUSR1, SIG_IGN);
