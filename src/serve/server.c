@@ -77,6 +77,7 @@ struct server {
 	struct event_base *base;
 	struct evhttp *http;
 	struct evconnlistener *listener;
+	struct event *host;			/* NULL: a relay */
 	struct event *look;			/* pending while there are connections */
 	struct connection connections[MAX_FDS]; /* by descriptor */
 	int first_fd;				/* all below are our own */
@@ -644,6 +645,14 @@ static void stay_silent(int severity, const char *message)
 {
 }
 
+/* A host that is killed cannot kill the server by PR_SET_PDEATHSIG: it has no rights over the server's user. */
+static void end_with_host(evutil_socket_t fd, short what, void *context)
+{
+	struct server *server = context;
+
+	(void)event_base_loopbreak(server->base);
+}
+
 /* No descriptor is left on this host: do not try all the time. */
 static void wait_a_little(struct evconnlistener *listener, void *context)
 {
@@ -666,6 +675,11 @@ static int make(struct server *server)
 	if (server->http)
 		bound = evhttp_accept_socket_with_handle(server->http, server->options->listen_fd);
 	server->look = server->base ? event_new(server->base, -1, 0, look, server) : NULL;
+	if (server->base && server->sandbox)
+		server->host = event_new(server->base, sandbox_fd(server->sandbox), EV_READ,
+					 end_with_host, server);
+	if (server->sandbox && (!server->host || event_add(server->host, NULL) < 0))
+		return -ENOMEM;
 	/* The lowest free one is that of the first connection. */
 	server->first_fd = dup(server->options->listen_fd);
 	(void)close(server->first_fd);

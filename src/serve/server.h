@@ -21,7 +21,7 @@ struct server_options {
 	const struct shared_status *status; /* NULL: no agent */
 };
 
-/* Serves until the process is killed; returns only a negative errno. sandbox: NULL if it relays. */
+/* Serves until the process is killed or the host ends; returns only a negative errno. sandbox: NULL if it relays. */
 int server_run(const struct server_options *options, struct sandbox *sandbox, struct error *error);
 
 #endif

@@ -108,6 +108,11 @@ int sandbox_finish(struct sandbox *sandbox, uint32_t number, struct error *error
 	return err;
 }
 
+int sandbox_fd(const struct sandbox *sandbox)
+{
+	return sandbox->socket;
+}
+
 uint64_t sandbox_spare_memory(struct sandbox *sandbox)
 {
 	const struct request request = {.kind = REQUEST_MEMORY};

@@ -67,6 +67,9 @@ int sandbox_finish(struct sandbox *sandbox, uint32_t number, struct error *error
 int sandbox_ask(struct sandbox *sandbox, const void *question, size_t nr, void **ret,
 		size_t *ret_nr, struct error *error);
 
+/* A descriptor that becomes readable, between calls of these functions, when the host has ended. */
+int sandbox_fd(const struct sandbox *sandbox);
+
 /* As read_budget_spare_memory(). */
 uint64_t sandbox_spare_memory(struct sandbox *sandbox);
 
