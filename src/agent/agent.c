@@ -66,15 +66,11 @@
 #define SYMBOLS_SHARE  4 /* in a helper process */
 #define PROFILES_SHARE 8 /* of the present epoch; as much again for the one that is named */
 
-/*
- * The server opens the store with the first of these, and changes its user with the next two. Without CAP_KILL it could
- * not send the death signal to that user's process.
- */
-#define SERVER_CAPABILITIES \
-	(1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL)
-#define SERVER_REST_S 10   /* between two starts */
-#define SHRINK_AT     0.85 /* of --max-memory */
-#define OVER_FOR      18 /* measurements in a row, until it is said that the limit cannot be held */
+/* The server's host opens the store with the first of these, and gives the server another user with the others. */
+#define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
+#define SERVER_REST_S	    10	 /* between two starts */
+#define SHRINK_AT	    0.85 /* of --max-memory */
+#define OVER_FOR	    18 /* measurements in a row, until it is said that the limit cannot be held */
 
 /* Why nothing is sampled: bits. */
 enum {
@@ -248,14 +244,9 @@ static void hold_memory(struct agent *agent)
  */
 __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t parent)
 {
-	static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
 	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, agent->serving.fd};
 	sigset_t none;
-	size_t i;
 
-	/* The run's handlers write to a descriptor that is closed here: one that is started again has them. */
-	for (i = 0; i < ARRAY_SIZE(endings); i++)
-		(void)signal(endings[i], SIG_DFL);
 	isolated_close_others(kept, ARRAY_SIZE(kept));
 	isolated_keep_capabilities(SERVER_CAPABILITIES, 0);
 	(void)signal(SIGUSR1, SIG_IGN);

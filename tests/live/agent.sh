@@ -173,25 +173,6 @@ check_equal "twenty times kill -9: the next one starts" $begun 20
 check_equal "… and no epoch is gone" $kept 20
 check "… and epochs were stored ($later)" test "$later" -ge 10
 
-# --- the server -------------------------------------------------------------------------------------------------
-
-rm -f "$STORE"*
-agent --store "$STORE" --listen "unix:$T/server"
-server() { pgrep -P "$AGENT" -x stook-serve; }
-is_another() { [ -n "$(server)" ] && [ "$(server)" != "$first" ]; }
-is_over() { ! kill -0 "$second" 2>/dev/null || grep -q '^State:.Z' "/proc/$second/status"; }
-wait_until 20 server >/dev/null
-first=$(server)
-kill -KILL "$first"
-check "a server that died is started again" wait_until 30 is_another
-second=$(server)
-kill -TERM "$second"
-check "… and ends by a signal as the first one" wait_until 3 is_over
-end_agent
-check_equal "… and the agent goes on" $STATUS 0
-are_over() { ! pgrep -f "^[^ ]*stook agent .*--listen unix:$T/server" >/dev/null; }
-check "no process of a server is left" wait_until 5 are_over
-
 # --- a store that fails -----------------------------------------------------------------------------------------
 
 rm -f "$STORE"*
@@ -260,7 +241,12 @@ else
 	check "server: epochs are stored meanwhile" wait_until 20 has_epochs $((epochs + 2))
 	kill -KILL "$AGENT" "$LOAD"
 	wait "$AGENT" 2>/dev/null
-	check "server: it ends with its agent" wait_until 10 are_over
+	check "server: it ends with an agent that is killed" wait_until 10 are_over
+	agent --store "$STORE" --listen "unix:$T/page"
+	wait_until 20 is_healthy
+	opener=$(pgrep -P "$AGENT" -x stook-serve) server=$(server_pid)
+	end_agent
+	check "server: … and with one that ends" wait_until 10 are_over
 fi
 
 # --- the service manager ------------------------------------------------------------------------------------
