@@ -56,6 +56,7 @@ ask() {
 	link=$(cat /packages/link)
 	at=${link#http://}
 	at=${at%%/*}
+	# shellcheck disable=SC2016 # expanded by bash
 	timeout 60 bash -c 'exec 3<>"/dev/tcp/$1/$2"
 		printf "GET %s HTTP/1.0\r\nHost: %s:%s\r\nAuthorization: Bearer %s\r\n\r\n" "$3" "$1" "$2" "$4" >&3
 		cat <&3' bash "${at%:*}" "${at#*:}" "$1" "${link#*=}" | tr -d '\r'
