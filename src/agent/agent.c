@@ -68,7 +68,8 @@
 
 /* The server's host opens the store with the first of these, and gives the server another user with the others. */
 #define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
-#define SERVER_REST_S	    10	 /* between two starts */
+#define SERVER_REST_S	    10 /* between two starts, twice as long each time, up to the next one */
+#define SERVER_MOST_S	    600
 #define SHRINK_AT	    0.85 /* of --max-memory */
 #define OVER_FOR	    18 /* measurements in a row, until it is said that the limit cannot be held */
 
@@ -245,6 +246,7 @@ static void hold_memory(struct agent *agent)
 __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t parent)
 {
 	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, agent->serving.fd};
+	unsigned rest_s = SERVER_REST_S;
 	sigset_t none;
 
 	isolated_close_others(kept, ARRAY_SIZE(kept));
@@ -256,11 +258,14 @@ __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t pare
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		_exit(EXIT_FAILED);
 	while (getppid() == parent) {
+		const uint64_t began_ns = clock_now_ns();
 		struct error error = {0};
 
 		if (serve_run(&agent->serving, agent->shared, &error) < 0)
 			complain_error(&error);
-		(void)sleep(SERVER_REST_S);
+		rest_s = clock_now_ns() - began_ns > MOST_REST_NS ? SERVER_REST_S : rest_s;
+		(void)sleep(rest_s);
+		rest_s = 2 * rest_s < SERVER_MOST_S ? 2 * rest_s : SERVER_MOST_S;
 	}
 	_exit(EXIT_FAILED);
 }

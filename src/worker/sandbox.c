@@ -321,8 +321,9 @@ static bool is_fault(int number)
 }
 
 /* Why the child ended before its work. */
-static int explain(int status, struct error *error)
+static int explain(const struct sandbox_host *host, int status, struct error *error)
 {
+	const char *which = host->is_server ? "the server" : "the process that reads the input";
 	const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
 	if (number && !is_fault(number)) {
@@ -330,15 +331,12 @@ static int explain(int status, struct error *error)
 		(void)raise(number);
 	}
 	if (number == SIGSYS)
-		return error_set(error, -EFAULT,
-				 "the process that reads the input made a forbidden system call "
-				 "and was killed");
+		return error_set(error, -EFAULT, "%s made a forbidden system call and was killed",
+				 which);
 	if (number)
-		return error_set(error, -EFAULT,
-				 "the process that reads the input was killed by signal %d (%s)",
-				 number, sigdescr_np(number));
-	return error_set(error, -EPROTO, "the process that reads the input ended with status %d",
-			 WEXITSTATUS(status));
+		return error_set(error, -EFAULT, "%s was killed by signal %d (%s)", which, number,
+				 sigdescr_np(number));
+	return error_set(error, -EPROTO, "%s ended with status %d", which, WEXITSTATUS(status));
 }
 
 static int start(struct sandbox *sandbox, int sockets[2], struct error *error)
@@ -379,5 +377,5 @@ int sandbox_run(const struct sandbox_host *host, struct error *error)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return error_set_errno(error, "cannot wait for a process");
-	return pid < 0 ? err : has_ended ? error->code : explain(status, error);
+	return pid < 0 ? err : has_ended ? error->code : explain(host, status, error);
 }

@@ -26,4 +26,12 @@ agent --pause-file pause --budget off -d 30
 check "a pause: status 0" test "$STATUS" -eq 0
 check "a pause: it resumes" grep -q resumed err
 check "a pause: epochs are stored" grep -qE ' [1-9][0-9]* epochs stored, 0 dropped' err
+# The server's clock: here it makes system calls for it, which its filter must let pass.
+stook agent --store served --epoch 1 --budget off --listen unix:page -d 8 >out 2>err </dev/null &
+served=$!
+until grep -q sampling err; do sleep 1; done
+sleep 5
+check "the server runs" pidof stook-server
+wait $served
+check "the server did not end" test "$(grep -c 'server' err)" -eq 0
 stop "$load"
