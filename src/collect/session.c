@@ -1633,6 +1633,7 @@ static void summarize_time(const struct session *session, struct session_summary
 		.open_ns = waits->open_ns,
 		.nr_open = waits->nr_open,
 		.lost_ns = sum->cut_ns > waits->cut_ns ? sum->cut_ns - waits->cut_ns : 0,
+		.unended_ns = waits->cut_ns > sum->cut_ns ? waits->cut_ns - sum->cut_ns : 0,
 		.divided_ns = drain_split(session->drain)->divided_ns,
 		.undivided_ns = totals->undivided_ns,
 		.split_error_ns = (uint64_t)split_error_ns(drain_split(session->drain)),

@@ -150,6 +150,7 @@ struct session_summary {
 		uint64_t open_ns;    /* of shown and hidden: waits that had not ended, … */
 		uint64_t nr_open;    /* … of which there were so many */
 		uint64_t lost_ns;    /* of waits whose stack or end is lost: what is not shown */
+		uint64_t unended_ns; /* of shown and hidden: waits whose end was not seen */
 		/* Under a budget, of these: waits that were not walked. */
 		uint64_t divided_ns, undivided_ns; /* among stacks; without one */
 		uint64_t split_error_ns;	   /* see split_error_ns() */

@@ -183,6 +183,10 @@ static void say_time(struct verdict *verdict)
 	if (time->open_ns)
 		say(verdict, "time", "%.3f s of it in waits that had not ended",
 		    (double)time->open_ns / 1e9);
+	if (time->unended_ns)
+		say(verdict, "time",
+		    "%.3f s of it in waits whose end was not seen: they may have ended before",
+		    (double)time->unended_ns / 1e9);
 	if (session->cost.nr_nested)
 		say(verdict, "time", "%s waits in interrupts of this measurement are left out",
 		    number_commas(number, session->cost.nr_nested));
@@ -367,7 +371,8 @@ static void say_why_none(struct verdict *verdict)
 		    "not included: -p $(pgrep -d, NAME) includes them)",
 		    run->source->waits ? "" : "; --off-cpu shows what it waits for");
 	else
-		say(verdict, topic, "no task ran in this time");
+		say(verdict, topic, "no task ran in this time%s",
+		    run->source->waits ? "" : "; --off-cpu shows what tasks wait for");
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
@@ -962,6 +967,7 @@ static void add_time(struct sheet *sheet, const struct session_summary *session)
 		{"waits_open", session->time.nr_open},
 		{"waits_nested", session->cost.nr_nested},
 		{"lost_ns", session->time.lost_ns},
+		{"unended_ns", session->time.unended_ns},
 		{"divided_ns", session->time.divided_ns},
 		{"undivided_ns", session->time.undivided_ns},
 		{"split_error_ns", session->time.split_error_ns},

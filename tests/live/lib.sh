@@ -176,7 +176,8 @@ nanoseconds_hold() {
 			entries = v["idle"] + v["own"] + v["filtered"] + v["ended"] + v["recorded"] + \
 				v["counted"] + v["thinned"] + v["lost_total"]
 			if (v["entries"] != entries) printf "entries %.0f, parts %.0f; ", v["entries"], entries
-			shown = v["counted_ns"] + v["sent_ns"] + v["open_ns"] + v["sampled_ns"] - v["hidden_ns"]
+			shown = v["counted_ns"] + v["sent_ns"] + v["open_ns"] + v["unended_ns"] + \
+				v["sampled_ns"] - v["hidden_ns"]
 			if (!v["cut_ns"] && v["shown_ns"] != shown)
 				printf "shown %.0f, arrived %.0f; ", v["shown_ns"], shown
 			if (sum != "" && v["shown_ns"] != sum) printf "shown %.0f, in the output %.0f; ", v["shown_ns"], sum
