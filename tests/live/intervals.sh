@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # stook profile -i: naming and writing happen beside the sampling, which they cannot hold up.
 #
-# Alone: it judges whether intervals end in time.
+# Alone: it judges whether intervals end in time. COMPILE=1: also for 40 s beside a compile by clang, a large program in
+# C++ whose debug files such a server is asked for.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -53,7 +54,6 @@ else
 	nameless=$PID
 	export DEBUGINFOD_CACHE_PATH=$T/cache
 	in_intervals -d 6 -i 0.5 --lines --naming-time 4
-	unset DEBUGINFOD_URLS
 	check "debuginfod: it was asked" grep -q asked "$T/server"
 	check_equal "debuginfod: twelve intervals" "$(stat_of intervals)" 12
 	check "debuginfod: what waits is joined" test "$(stat_of intervals_joined)" -ge 1
@@ -67,6 +67,18 @@ else
 		test "$(stat_of latest_interval_us)" -lt $LATE_US
 	check "debuginfod: the run ends in time" about "$WALL_MS" 6000 11500
 	stop "$nameless"
+	if [ "${COMPILE:-}" ]; then
+		start env -u DEBUGINFOD_URLS make -C "$ROOT" -j2 B="$T/build" CC=clang all
+		in_intervals -d 40 -i 2 --lines
+		check_equal "compile: twenty intervals" "$(stat_of intervals)" 20
+		check "compile: nothing is lost" test "$(stat_of lost)" -eq 0
+		cat "$T"/each.*.folded >"$T/all"
+		check "compile: clang's functions are seen" test "$(sum_matching '^clang' "$T/all")" -ge 1000
+		check "compile: the law holds" law_holds "$T/stats" "$T/all"
+		check "compile: intervals end in time ($(stat_of latest_interval_us) us late)" \
+			test "$(stat_of latest_interval_us)" -lt $LATE_US
+	fi
+	unset DEBUGINFOD_URLS
 fi
 
 # --- failures to write -------------------------------------------------------------------------------------

@@ -215,7 +215,7 @@ stop "$PID"
 start sleep 10
 profile -f -F 499 -d 0.2 -p "$PID"
 check "no samples: the reason is reported" grep -qE 'did not run on a CPU|no task ran' "$T/err"
-check "… and how to see what it waits for" grep -q -e '--off-cpu shows what it waits for' "$T/err"
+check "… and how to see what it waits for" grep -qE -e '--off-cpu shows what (it waits|tasks wait) for' "$T/err"
 stop "$PID"
 profile -f -- /nonexistent/program
 check "-- CMD that does not exist: fails and names it" \
