@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -40,6 +41,9 @@
 
 #define MEMORY_MAX_BYTES (8ULL << 30)
 #define MEMORY_SHARE	 2 /* limit: 1/n of the host's available memory, if that is less */
+
+/* A parser without a call for so long is idle. */
+#define IDLE_AFTER_MS 100
 
 /* Deliveries requested by parsers are numbered from here; the ones for questions are below. */
 #define FIRST_WANT 0x80000000u
@@ -505,6 +509,16 @@ static int answer(const struct parser_call *call, struct parser_state *parser,
 	return err;
 }
 
+/* Receives the next call. Returns false when the worker ended. A parser without work keeps no freed memory. */
+static bool next_call(struct parser_call *call)
+{
+	struct pollfd calls = {.fd = WORKER_CONTROL_FD, .events = POLLIN};
+
+	if (poll(&calls, 1, IDLE_AFTER_MS) == 0)
+		(void)malloc_trim(0);
+	return message_receive(WORKER_CONTROL_FD, call, sizeof(*call), 0, NULL, 0) == sizeof(*call);
+}
+
 static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 {
 	void **states = calloc(nr_tasks, sizeof(*states));
@@ -522,8 +536,7 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 		reply(&message);
 		return 1;
 	}
-	while (message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, NULL, 0) ==
-	       sizeof(call)) {
+	while (next_call(&call)) {
 		struct parser_reply message = {.job = call.job, .kind = PARSER_DONE};
 
 		if (call.task >= nr_tasks)
