@@ -278,28 +278,40 @@ static int add_below(struct tree_builder *builder, const struct call_node *node)
 	}
 }
 
+/* Returns true if less than half of the profile is in roots that a threshold keeps: many tasks that wait. */
+static bool hides_most(const struct call_tree *tree, double threshold)
+{
+	struct call_node root = call_tree_root(tree);
+	cleanup(call_children_clear) struct call_children roots = {0};
+	const double least = (double)root.count * threshold / 100;
+
+	return !call_tree_children(tree, &root, (uint64_t)least, &roots) &&
+	       roots.others_count > root.count / 2;
+}
+
 /*
  * Builds the tree with the requested threshold; without one, with the first in the list that keeps
- * the tree short, or the last.
+ * the tree short, or the last that does not hide most of the profile.
  */
 static int add_tree(struct call_paths *paths, const struct call_tree *tree)
 {
 	static const double thresholds[] = {0.5, 1, 2, 5};
-	bool is_callee = paths->style.order == REPORT_CALLEE;
-	double threshold = paths->style.threshold;
+	bool is_callee = paths->style.order == REPORT_CALLEE, is_last;
+	const double requested = paths->style.threshold;
 	struct call_node root = call_tree_root(tree);
 	size_t i = 0;
 	int err;
 
 	do {
-		bool is_last = threshold > 0 || i + 1 == ARRAY_SIZE(thresholds);
 		struct tree_builder builder = {
 			.paths = paths,
 			.tree = tree,
-			.threshold = threshold > 0 ? threshold : thresholds[i++],
-			.max_lines = is_last ? SIZE_MAX : SHORT_TREE_LINES,
+			.threshold = requested > 0 ? requested : thresholds[i++],
 		};
 
+		is_last = requested > 0 || i == ARRAY_SIZE(thresholds) ||
+			  hides_most(tree, thresholds[i]);
+		builder.max_lines = is_last ? SIZE_MAX : SHORT_TREE_LINES;
 		paths->nr = 0;
 		err = add_below(&builder, &root);
 		(void)snprintf(paths->heading, sizeof(paths->heading), "%s (below %g%% left out)",

@@ -272,6 +272,21 @@ TEST(report_is_short_unless_told)
 	profile_free(profile);
 }
 
+/* Sixty tasks that wait for the same time: none of them has 2 %. */
+TEST(report_is_not_short_of_most)
+{
+	struct profile *profile = profile_new();
+	char line[64];
+	int i;
+
+	for (i = 0; i < 60; i++) {
+		(void)snprintf(line, sizeof(line), "task%d;main;wait;switch 10", i);
+		(void)make_sample(profile, line);
+	}
+	check_has(profile, (struct format_options){0},
+		  LINES("CALL PATH (below 1% left out)\n", "  1.7%  task0\n", "  1.7%  task59\n"));
+}
+
 TEST(report_tells_of_other_stacks)
 {
 	struct profile *profile = profile_new();
