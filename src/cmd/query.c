@@ -237,19 +237,25 @@ static int find_range(const char *from, const char *to, uint64_t now_ns, const c
 			 to);
 }
 
-/* The whole store by default where there is no profile to look at. */
+/* The beginning, unless given: of all where there is no profile to look at; else an hour ago, or as long as --diff. */
+static const char *default_from(const struct query_options *options)
+{
+	if (options->lists || options->finds_growth)
+		return "@0";
+	if (options->diff.shift_ns && options->diff.shift_ns < 3600 * NS_PER_SEC)
+		return options->diff.text;
+	return "-1h";
+}
+
 static int find_ranges(struct query *query, struct error *error)
 {
 	static const char *const names[] = {"--from", "--to"}, *const diff[] = {"--diff", "--diff"};
 	const struct query_options *options = &query->options;
-	bool is_all = options->lists || options->finds_growth;
 	uint64_t range[2];
 	int err;
 
 	query->now_ns = clock_read_ns(CLOCK_REALTIME);
-	err = find_range(options->from ? options->from
-			 : is_all      ? "@0"
-				       : "-1h",
+	err = find_range(options->from ? options->from : default_from(options),
 			 options->to ? options->to : "now", query->now_ns, names, range, error);
 	if (err)
 		return err;
@@ -262,12 +268,18 @@ static int find_ranges(struct query *query, struct error *error)
 
 		query->before_from_ns = range[0] > shift_ns ? range[0] - shift_ns : 0;
 		query->before_to_ns = range[1] > shift_ns ? range[1] - shift_ns : 0;
-		return 0;
+	} else {
+		err = find_range(options->diff.from, options->diff.to, query->now_ns, diff, range,
+				 error);
+		if (err)
+			return err;
+		query->before_from_ns = range[0];
+		query->before_to_ns = range[1];
 	}
-	err = find_range(options->diff.from, options->diff.to, query->now_ns, diff, range, error);
-	query->before_from_ns = range[0];
-	query->before_to_ns = range[1];
-	return err;
+	if (query->before_from_ns < query->to_ns && query->from_ns < query->before_to_ns)
+		return error_set(error, -EINVAL, "--diff %s: the two times overlap",
+				 options->diff.text);
+	return 0;
 }
 
 /* --- asking the store ------------------------------------------------------------------------- */

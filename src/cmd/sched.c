@@ -493,6 +493,9 @@ static int summarize(struct collector *collector, struct error *error)
 		 number_commas(numbers[2], totals->idle), number_commas(numbers[3], totals->own),
 		 number_commas(numbers[4], totals->filtered),
 		 number_commas(numbers[5], totals->lost_threads));
+	if (!totals->counted && totals->filtered)
+		complain("the target did not run on a CPU in this time; stook profile --off-cpu "
+			 "shows what it waits for");
 	tell_losses(sched, totals);
 	return 0;
 }

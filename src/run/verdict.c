@@ -468,9 +468,13 @@ static void say_cut_short(struct verdict *verdict)
 {
 	uint64_t max_depth = verdict->figures->names->options->max_depth;
 
-	say(verdict, "stacks",
-	    "maximum depth: %" PRIu64 " frames of a stack are kept (--max-depth, up to %d)",
-	    max_depth ? max_depth : WIRE_MAX_USER_FRAMES, WIRE_MAX_USER_FRAMES);
+	if (!max_depth || max_depth == WIRE_MAX_USER_FRAMES)
+		say(verdict, "stacks", "maximum depth: %d frames of a stack are kept",
+		    WIRE_MAX_USER_FRAMES);
+	else
+		say(verdict, "stacks",
+		    "maximum depth: %" PRIu64 " frames of a stack are kept (--max-depth, up to %d)",
+		    max_depth, WIRE_MAX_USER_FRAMES);
 }
 
 /* Returns the unit of the profile's counts. */

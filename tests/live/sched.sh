@@ -163,6 +163,9 @@ sched --map --json -p "$SPINNER" 1
 check "a map: all of it on one CPU" grep -q "\"ran_ns\": \[{\"from\": $CPU, \"to\": $CPU, \"count\": [0-9]*}\]" "$T/out"
 sched --by pid --csv -t "$SPINNER" 0.5
 check_equal "one thread" "$(($(wc -l <"$T/out") - 1))" 1
+start sleep 60
+sched -p "$PID" 0.5
+check "a task that only waits: it is told where to look" grep -q 'did not run on a CPU.*--off-cpu' "$T/err"
 cgroup_mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 cgroup=$cgroup_mount/stook-test-$$
 if [ "$cgroup_mount" ] && mkdir "$cgroup" 2>/dev/null; then

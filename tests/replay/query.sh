@@ -92,6 +92,14 @@ query "${day[@]}" --diff -2d >/dev/null
 check_equal "--diff with nothing before" "$? $(head -n 1 "$T/err")" \
 	"1 stook: no samples from 2023-11-13 22:00:00 to 22:12:00"
 
+for range in -5m "@$((hour + 86400 + 300))..@$((hour + 86400 + 800))"; do
+	query "${day[@]}" --diff "$range" >/dev/null
+	check_equal "--diff $range of times that overlap" "$? $(head -n 1 "$T/err")" \
+		"2 stook: --diff $range: the two times overlap"
+done
+query --diff -5m >/dev/null
+check "--diff -5m without --from: the last five minutes" grep -q 'no samples from' "$T/err"
+
 # --- growth --------------------------------------------------------------------------------------------
 
 query --regressions >/dev/null

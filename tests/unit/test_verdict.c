@@ -279,7 +279,7 @@ static void check_cut_short(const struct run_figures *figures, const char *words
 	char *text;
 
 	make_and_write(figures, MEDIA_TEXT, &text);
-	CHECK((strstr(text, "--max-depth") != NULL) == (words != NULL));
+	CHECK((strstr(text, "maximum depth") != NULL) == (words != NULL));
 	CHECK(!words || strstr(text, words) != NULL);
 	free(text);
 }
@@ -293,8 +293,7 @@ TEST(verdict_names_the_option_of_stacks_that_are_cut)
 
 	check_cut_short(&figures, NULL);
 	figures.quality.truncated = 10;
-	check_cut_short(&figures, "maximum depth: 512 frames of a stack are kept "
-				  "(--max-depth, up to 512)\n");
+	check_cut_short(&figures, "maximum depth: 512 frames of a stack are kept\n");
 	figures.names = &shallow_names;
 	check_cut_short(&figures, "maximum depth: 3 frames of a stack are kept "
 				  "(--max-depth, up to 512)\n");
