@@ -366,19 +366,19 @@ static bool is_store(const char *path)
 int store_put_aside(const char *path, char *ret, size_t nr)
 {
 	char from[4096], to[4096];
-	unsigned number = 0;
 	size_t i;
 
 	if (!is_store(path))
 		return -EINVAL;
-	do
-		(void)snprintf(ret, nr, "%s.damaged-%u", path, ++number);
-	while (!access(ret, F_OK) && number < 1000);
+	(void)snprintf(ret, nr, "%s.damaged", path);
 	for (i = 0; i < STORE_NR_FILES; i++) {
 		(void)snprintf(from, sizeof(from), "%s%s", path, store_files[i]);
 		(void)snprintf(to, sizeof(to), "%s%s", ret, store_files[i]);
-		if (rename(from, to) < 0 && (errno != ENOENT || !i))
-			return -errno;
+		if (rename(from, to) < 0) {
+			if (errno != ENOENT || !i)
+				return -errno;
+			(void)unlink(to); /* that of an older one */
+		}
 	}
 	return 0;
 }

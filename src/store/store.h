@@ -47,8 +47,9 @@ int store_open_reader(const char *path, store_open_fn *open, void *context, stru
 extern const char *const store_files[STORE_NR_FILES]; /* "", "-wal", "-shm" */
 
 /*
- * Moves a damaged store aside, to PATH.damaged-N, so that a new one can be created. 0; -EINVAL: by its first bytes, the
- * file is no store, and stays; or another negative errno. The new name is in ret, of nr bytes.
+ * Moves a damaged store aside, to PATH.damaged, so that a new one can be created. An older one is replaced, or else a bad
+ * disk is filled with them. 0; -EINVAL: by its first bytes, the file is no store, and stays; or another negative errno.
+ * The new name is in ret, of nr bytes.
  */
 int store_put_aside(const char *path, char *ret, size_t nr);
 

@@ -184,7 +184,7 @@ dd if=/dev/urandom of="$STORE" bs=4096 seek=1 count=$((pages - 1)) conv=notrunc 
 agent --store "$STORE"
 check "a damaged store is replaced" wait_until 20 has_epochs 2
 end_agent
-check "… put aside, and said" test -e "$STORE.damaged-1" -a "$(grep -c 'is damaged: moved' "$T/err")" -eq 1
+check "… put aside, and said" test -e "$STORE.damaged" -a "$(grep -c 'is damaged: moved' "$T/err")" -eq 1
 echo "a letter" >"$T/letter"
 export JOURNAL_STREAM
 JOURNAL_STREAM=$(stat -c %d:%i "$T/err")

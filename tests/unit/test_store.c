@@ -918,8 +918,11 @@ TEST(a_damaged_store_is_told)
 		}
 	}
 	CHECK(nr_told > 10);
+	write_file(in_folder("store.damaged"), "older", 5);
+	write_file(in_folder("store.damaged-wal"), "older", 5);
 	CHECK_EQ(store_put_aside(in_folder("store"), aside, sizeof(aside)), 0);
-	CHECK_STR(aside, in_folder("store.damaged-1"));
+	CHECK_STR(aside, in_folder("store.damaged"));
+	CHECK(access(in_folder("store.damaged-wal"), F_OK) < 0);
 	store = open_writer();
 	append(store, BEGIN, SECOND, "a;main 1\n");
 	store_close(store);
