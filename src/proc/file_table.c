@@ -80,7 +80,8 @@ struct file_table {
 	uint64_t nr_refused; /* times that a file found no place */
 	uint64_t nr_forgotten[NR_FILE_STATES]; /* files with samples, by their last state */
 	size_t max_open;
-	size_t nr_swept; /* files that were left after the latest sweep */
+	size_t nr_swept;   /* files that were left after the latest sweep */
+	size_t max_unused; /* of them; FILE_UNUSED_SPARE, or more */
 	struct root_table *roots;
 	struct wanted *wanted; /* [first_wanted, nr_wanted) are still to be taken */
 	size_t first_wanted, nr_wanted, cap_wanted;
@@ -93,6 +94,7 @@ struct file_table *file_table_new(size_t max_open)
 	if (!table)
 		return NULL;
 	table->max_open = max_open ? max_open : 1;
+	table->max_unused = FILE_UNUSED_SPARE;
 	table->roots = root_table_new();
 	if (!table->roots) {
 		free(table);
@@ -565,7 +567,7 @@ void file_table_mark_sampled(struct file_table *table, uint32_t number)
 
 bool file_table_is_crowded(const struct file_table *table)
 {
-	return table->by_number.nr >= table->nr_swept + FILE_UNUSED_MAX;
+	return table->by_number.nr >= table->nr_swept + table->max_unused;
 }
 
 void file_table_mark_used(struct file_table *table, uint32_t number)
@@ -607,7 +609,7 @@ static void release_roots(struct file_table *table)
 void file_table_sweep(struct file_table *table)
 {
 	const struct u64_map_slot *slot;
-	size_t position = 0;
+	size_t position = 0, nr_used;
 
 	while ((slot = u64_map_next(&table->by_number, &position))) {
 		struct entry *entry = entry_of(slot);
@@ -625,7 +627,9 @@ void file_table_sweep(struct file_table *table)
 		entry->is_marked = false;
 	}
 	release_roots(table);
-	while (table->lists[LIST_UNUSED].nr > FILE_UNUSED_MAX)
+	nr_used = table->by_number.nr - table->lists[LIST_UNUSED].nr;
+	table->max_unused = nr_used > FILE_UNUSED_SPARE ? nr_used : FILE_UNUSED_SPARE;
+	while (table->lists[LIST_UNUSED].nr > table->max_unused)
 		forget(table, table->lists[LIST_UNUSED].first);
 	table->nr_swept = table->by_number.nr;
 }

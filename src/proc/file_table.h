@@ -57,10 +57,10 @@ struct file_table;
 #define FILE_TABLE_MAX 262144
 
 /*
- * Number of files that nobody uses and that are not forgotten yet, some 400 bytes each. A program that runs again and
- * again keeps its number in between, and so its unwind table.
+ * Of the files that nobody uses, this many are not forgotten yet, or as many as there are others: some 400 bytes each. A
+ * program that runs again and again keeps its number in between, and so its unwind table.
  */
-#define FILE_UNUSED_MAX 2048
+#define FILE_UNUSED_SPARE 512
 
 /*
  * Total size of all paths. Beyond that only the last FILE_PATH_TAIL bytes of a path are kept, after
@@ -136,12 +136,12 @@ int file_table_move(struct file_table *table, struct file_table *from);
 /*
  * Lifetimes: mark what is used, then sweep. Files that are not marked are closed, and so are the roots of which no file
  * is used: a handle pins the space of a deleted file, and a container's mounts. They are looked at again when a
- * process maps them. Beyond FILE_UNUSED_MAX, the files that are unused for the longest time are forgotten.
+ * process maps them. Where too many are unused (FILE_UNUSED_SPARE), those for the longest time are forgotten.
  */
 void file_table_mark_used(struct file_table *table, uint32_t number);
 void file_table_sweep(struct file_table *table);
 
-/* True if FILE_UNUSED_MAX files were added since the latest sweep. */
+/* True if as many files were added since the latest sweep as may be unused. */
 bool file_table_is_crowded(const struct file_table *table);
 
 /* Marks a file as having samples. Such files are closed last when the limit is reached. */

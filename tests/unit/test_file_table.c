@@ -571,14 +571,14 @@ TEST(file_table_forgets_what_nobody_uses)
 	file_table_mark_sampled(table, first);
 	CHECK(!file_table_is_crowded(table));
 	for (i = 0; i < 40; i++) {
-		last = add_new_ones(table, &id, FILE_UNUSED_MAX);
+		last = add_new_ones(table, &id, FILE_UNUSED_SPARE);
 		CHECK(file_table_is_crowded(table));
-		CHECK(file_table_nr(table) <= 2 * FILE_UNUSED_MAX + 1);
+		CHECK(file_table_nr(table) <= 2 * FILE_UNUSED_SPARE + 1);
 		file_table_mark_used(table, first);
 		file_table_sweep(table);
 		CHECK(!file_table_is_crowded(table));
-		CHECK_EQ(file_table_nr(table), FILE_UNUSED_MAX + 1);
-		CHECK_EQ(last, (i + 1) * FILE_UNUSED_MAX); /* no number is given out again */
+		CHECK_EQ(file_table_nr(table), FILE_UNUSED_SPARE + 1);
+		CHECK_EQ(last, (i + 1) * FILE_UNUSED_SPARE); /* no number is given out again */
 		CHECK_EQ(file_table_get(table, last)->state, FILE_ASKED);
 	}
 	CHECK_EQ(file_table_nr_refused(table), 0);
@@ -587,7 +587,7 @@ TEST(file_table_forgets_what_nobody_uses)
 	CHECK_EQ(file_table_get(table, first + 1)->state, FILE_FORGOTTEN);
 	CHECK_EQ(file_table_get(table, first + 1)->handle, -1);
 	CHECK(!file_table_reopen(table, first + 1));
-	CHECK_EQ(file_table_nr_seen(table), 40 * FILE_UNUSED_MAX + 1);
+	CHECK_EQ(file_table_nr_seen(table), 40 * FILE_UNUSED_SPARE + 1);
 	/* An answer that comes late is for nobody. */
 	nr_open = (uint32_t)nr_open_fds();
 	late.found.handle = open("/", O_PATH | O_CLOEXEC);
@@ -598,12 +598,34 @@ TEST(file_table_forgets_what_nobody_uses)
 		table, first,
 		&(struct file_looked){.err = -ENOENT, .root_err = -ENOENT, .root_fd = -1});
 	CHECK_EQ(file_table_nr_sampled(table, FILE_GONE), 1);
-	(void)add_new_ones(table, &id, FILE_UNUSED_MAX);
+	(void)add_new_ones(table, &id, FILE_UNUSED_SPARE);
 	file_table_sweep(table);
-	(void)add_new_ones(table, &id, FILE_UNUSED_MAX);
+	(void)add_new_ones(table, &id, FILE_UNUSED_SPARE);
 	file_table_sweep(table);
 	CHECK_EQ(file_table_get(table, first)->state, FILE_FORGOTTEN);
 	CHECK_EQ(file_table_nr_sampled(table, FILE_GONE), 1);
+	file_table_free(table);
+}
+
+/* On a large host more programs run in turns. */
+TEST(file_table_keeps_as_many_unused_files_as_used_ones)
+{
+	struct file_table *table = file_table_new(4);
+	struct file_id id = {250, 1, 1, 0};
+	uint32_t nr_used = 3 * FILE_UNUSED_SPARE, i;
+
+	(void)add_new_ones(table, &id, nr_used);
+	for (i = 0; i < nr_used; i++)
+		file_table_mark_used(table, i);
+	file_table_sweep(table);
+	for (i = 0; i < nr_used; i++)
+		file_table_mark_used(table, i);
+	(void)add_new_ones(table, &id, nr_used - 1);
+	CHECK(!file_table_is_crowded(table));
+	(void)add_new_ones(table, &id, 1 + FILE_UNUSED_SPARE);
+	CHECK(file_table_is_crowded(table));
+	file_table_sweep(table);
+	CHECK_EQ(file_table_nr(table), 2 * nr_used);
 	file_table_free(table);
 }
 
@@ -621,13 +643,13 @@ TEST(file_table_forgets_one_content_of_an_inode)
 		file_table_mark_used(table, 2);
 		file_table_sweep(table); /* the other one is the first without users */
 		if (!i)
-			(void)add_new_ones(table, &id, FILE_UNUSED_MAX);
+			(void)add_new_ones(table, &id, FILE_UNUSED_SPARE);
 	}
 	CHECK_EQ(file_table_get(table, 1)->state, FILE_FORGOTTEN);
 	CHECK_EQ(add(table, 1, 1, "/gone"), 0);
 	CHECK_EQ(add(table, 1, 3, "/gone"), 2);
-	CHECK_EQ(add(table, 1, 2, "/gone"), FILE_UNUSED_MAX + 3);
-	CHECK_EQ(add(table, 1, 0, "/gone"), FILE_UNUSED_MAX + 3); /* the newest */
+	CHECK_EQ(add(table, 1, 2, "/gone"), FILE_UNUSED_SPARE + 3);
+	CHECK_EQ(add(table, 1, 0, "/gone"), FILE_UNUSED_SPARE + 3); /* the newest */
 	file_table_free(table);
 }
 

@@ -444,10 +444,10 @@ TEST(process_table_marks_mapped_files)
 			CHECK_EQ(process_table_replay(table, &event), 0);
 	}
 	/* Many others come and go. */
-	for (; inode <= 2 * FILE_UNUSED_MAX; inode++) {
+	for (; inode <= 2 * FILE_UNUSED_SPARE; inode++) {
 		event.file_id = (struct file_id){250, 1, inode, 0};
 		CHECK_EQ(process_table_arrive(table, &event, "/gone"), 0);
-		if (inode % FILE_UNUSED_MAX)
+		if (inode % FILE_UNUSED_SPARE)
 			continue;
 		process_table_mark_files(table);
 		file_table_sweep(tables.files);
