@@ -8,12 +8,13 @@ class Threads {
 		this.app = app;
 		this.list = byId("threads-list");
 		this.filter = byId("threads-filter");
+		this.isOpen = false;
 		this.labels = this.read();
 		byId("threads").hidden = !this.labels.length;
 		this.filter.addEventListener("input", () => this.render());
 		byId("threads-all").addEventListener("click", () => this.choose(null));
 		this.list.addEventListener("change", () => this.fromBoxes());
-		byId("threads").addEventListener("toggle", () => byId("threads").open && this.open());
+		byId("threads").addEventListener("toggle", () => this.onToggle());
 		addEventListener("pointerdown", (event) => {
 			if (!byId("threads").contains(event.target)) byId("threads").open = false;
 		}, { signal: app.ended.signal });
@@ -36,6 +37,13 @@ class Threads {
 			.sort((a, b) => b.weight - a.weight || a.word - b.word);
 	}
 
+	/* The event comes later than the change: a list that a key has opened must stay as it is, it may be clicked by now. */
+	onToggle() {
+		const { open } = byId("threads");
+		if (open && !this.isOpen) this.open();
+		this.isOpen = open;
+	}
+
 	onKey(event) {
 		if (event.key !== "Escape") return;
 		byId("threads").open = false;
@@ -47,6 +55,7 @@ class Threads {
 		const box = byId("threads-box");
 		const { left } = byId("threads").getBoundingClientRect();
 		byId("threads").open = true;
+		this.isOpen = true;
 		this.render();
 		/* Below its button, moved to the left if needed to stay visible. */
 		box.style.left = `${Math.min(0, innerWidth - 12 - box.offsetWidth - left)}px`;
