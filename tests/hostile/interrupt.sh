@@ -51,8 +51,13 @@ is_naming() {
 	return 1
 }
 is_gone() { ! kill -0 "$run" 2>/dev/null; }
-# True if the signal handlers are installed: SIGINT is bit 1, SIGTERM bit 14.
-catches() { [ $((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$run/status" 2>/dev/null) & 0x4002)) -ne 0 ]; }
+# True if stook's signal handlers are installed: SIGINT is bit 1, SIGTERM bit 14. Until its exec() the process is a shell,
+# which has handlers, too.
+catches() {
+	local caught
+	caught=$(awk '/^Name/ { name = $2 } /^SigCgt/ && name != "bash" { print $2 }' "/proc/$run/status" 2>/dev/null)
+	[ $((0x${caught:-0} & 0x4002)) -ne 0 ]
+}
 
 # ends NAME STATUS…: checks that stook exits within 1 s, with one of these statuses.
 ends() {
