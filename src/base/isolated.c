@@ -7,13 +7,16 @@
  *
  * work()'s result is the exit status: an errno fits. The parent waits with poll() for the pipe and
  * then for a pidfd, so that it is held up neither by a child that hangs (in open() of a fifo, say)
- * nor by one that closes the pipe and keeps running.
+ * nor by one that closes the pipe and keeps running. A child that waits for a file system without an
+ * answer does not end when it is killed, and is left alone. One of another user can't be killed without
+ * CAP_KILL: an alarm ends it.
  */
 #include "base/isolated.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,7 +33,9 @@
 #include "base/clock.h"
 #include "base/fd_io.h"
 
-#define PIECE_BYTES (32u << 10)
+#define PIECE_BYTES   (32u << 10)
+#define KILLED_NS     (NS_PER_SEC / 5) /* time in which a child ends that is killed */
+#define ALARM_AFTER_S 2		       /* after the timeout */
 
 /* Exit statuses of the child that are not an errno of work(). */
 enum {
@@ -269,6 +274,8 @@ __attribute__((noreturn)) static void run_child(int (*work)(void *context, int f
 		status = STATUS_SETUP;
 	if (status)
 		_exit(status);
+	if (limits->timeout_ns / NS_PER_SEC < UINT_MAX - ALARM_AFTER_S)
+		(void)alarm((unsigned)(limits->timeout_ns / NS_PER_SEC) + ALARM_AFTER_S);
 	result = work(context, pipe_fd);
 	_exit(result > 0 || result < -ERRNO_MAX ? STATUS_ODD : -result);
 }
@@ -340,6 +347,20 @@ static int result_of(int status, struct error *error)
 	return -WEXITSTATUS(status);
 }
 
+/* True if the child ends now. */
+static bool is_killed(const struct isolated_child *child)
+{
+	const struct isolated_child killed = {.stop_fd = -1,
+					      .deadline_ns = clock_now_ns() + KILLED_NS};
+
+	/* A pidfd can't refer to another process later, as a reused pid can. */
+	if (child->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	else
+		(void)kill(child->pid, SIGKILL);
+	return child->pidfd < 0 || await(&killed, child->pidfd) == 0;
+}
+
 /* Waits until the child exits; kills it first if err is set or on a timeout. */
 static int reap(const struct isolated_child *child, int err, struct error *error)
 {
@@ -347,11 +368,8 @@ static int reap(const struct isolated_child *child, int err, struct error *error
 
 	if (err == 0)
 		err = await(child, child->pidfd);
-	/* A pidfd can't refer to another process later, as a reused pid can. */
-	if (err < 0 && child->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
-	else if (err < 0)
-		(void)kill(child->pid, SIGKILL);
+	if (err < 0 && !is_killed(child))
+		return error_set(error, err, "child process timed out, and cannot be killed");
 	while (waitpid(child->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return error_set_errno(error, "cannot wait for the child process");

@@ -74,7 +74,8 @@ void isolated_close_others(const int *fds, size_t nr);
  * each piece of its output; a negative result kills the child. Returns take()'s or work()'s result;
  * -ETIME on timeout, -ECANCELED because of stop_fd, -EFAULT if the child was killed by a signal;
  * -EPERM, with the name of the capability, if privileges could not be dropped. The child has exited
- * on return. Signals we receive do not interrupt the waiting.
+ * on return, unless it cannot be killed: it is abandoned then, and left to the kernel. Signals we receive
+ * do not interrupt the waiting.
  */
 int isolated_run(int (*work)(void *context, int fd),
 		 int (*take)(void *context, const void *bytes, size_t nr), void *context,

@@ -46,9 +46,11 @@
 #include "base/isolated.h"
 #include "proc/process_info.h"
 
-#define POLL_MS	    10	       /* interval of connection attempts */
-#define FILE_NS	    NS_PER_SEC /* timeout for a look at a file, for making or removing one */
-#define REPLY_BYTES 2048       /* the rest is discarded */
+#define POLL_MS 10 /* interval of connection attempts */
+/* Timeouts for making or removing a file, and for a look at one: the run waits, and looks for the map once more. */
+#define FILE_NS	    NS_PER_SEC
+#define LOOK_NS	    (NS_PER_SEC / 2)
+#define REPLY_BYTES 2048 /* the rest is discarded */
 
 struct jvm {
 	const struct runtime_process *process; /* owned by the caller, with its descriptors */
@@ -227,7 +229,7 @@ static bool is_own_root(int root_fd)
 static struct isolation own_child(const struct jvm *jvm)
 {
 	return (struct isolation){
-		.timeout_ns = FILE_NS,
+		.timeout_ns = LOOK_NS,
 		.stop_fd = jvm->stop_fd,
 		.is_trusted = true,
 		.root_fd = -1,
@@ -572,9 +574,14 @@ static int find_map(const struct jvm *jvm, struct timespec *ret, struct error *e
 	int err = 0;
 
 	if (runtime_process_map(jvm->process, &map.file) == 0)
-		err = isolated_run(work_see, take_map, &map, &isolation, error);
+		err = isolated_run(work_see, take_map, &map, &isolation, NULL);
+	if (err == -ETIME)
+		return error_set(
+			error, err,
+			"JVM %d was not asked for its symbols: its /tmp did not answer in time",
+			jvm->process->pid);
 	if (err < 0)
-		return err;
+		return explain(jvm, err, error);
 	if (map.err == -EACCES || (map.err == 0 && map.uid != jvm->status.uid))
 		return error_set(error, -EACCES,
 				 "cannot ask JVM %d for its symbols: /tmp/perf-%d.map belongs to "

@@ -319,6 +319,23 @@ locked_command() {
 	finish
 }
 
+# --- a JVM whose /tmp does not answer ------------------------------------------------------------------
+
+# Children of the run look for the JVM's files, and cannot be killed.
+temporary_files() {
+	if ! serve overlay || ! target "$PROGRAMS/silent_files" jvm "$FILES" "$S/control" tmp "$LIFETIME"; then
+		fail "$SCENE: set-up" "$(cat "$S/served" "$S/target")"
+		return
+	fi
+	run java profile -d 1 -p "$TARGET" --java
+	run intervals profile -d 1 -i 0.5 -p "$TARGET" --java
+	await
+	check "$SCENE: stook's request hangs" grep -q "^lookup .* stook" "$S/served"
+	judge java 0 + samples says
+	judge intervals 0 + says
+	finish
+}
+
 # --- a process in execve() -----------------------------------------------------------------------------
 
 # A process that hangs in execve(), where it closes a file. Meanwhile many files of /proc/PID cannot be read, in some
@@ -405,6 +422,7 @@ done
 if has_user_namespaces; then
 	scenario "locked memory" locked
 	scenario "locked memory of a command" locked_command
+	scenario "temporary files" temporary_files
 	scenario "execve" executing
 else
 	skip "locked memory" "user namespaces for ordinary users"

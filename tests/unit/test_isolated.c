@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -165,6 +167,39 @@ static int eat_memory(void *context, int fd)
 			 0) == MAP_FAILED)
 			return -ENOMEM;
 	return 0;
+}
+
+static int ignore_the_parent(void *context, int fd)
+{
+	(void)context;
+	(void)fd;
+	for (int i = 0; i < 100; i++)
+		(void)pause();
+	return 0;
+}
+
+/* Without CAP_KILL, a child of another user can't be killed: it ends itself, later. */
+TEST(isolated_child_that_cannot_be_killed_is_left_alone)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct all[2], some[2];
+	struct isolation limits = {
+		.timeout_ns = NS_PER_SEC / 10, .root_fd = -1, .uid = 65534, .gid = 65534};
+	struct run run = {0};
+	uint64_t begin_ns = clock_now_ns();
+	int status;
+
+	if (geteuid() != 0 || syscall(SYS_capget, &header, all) < 0 ||
+	    !(all[0].effective & 1u << CAP_KILL))
+		SKIP("needs root");
+	memcpy(some, all, sizeof(all));
+	some[0].effective &= ~(1u << CAP_KILL);
+	CHECK_EQ(syscall(SYS_capset, &header, some), 0);
+	CHECK_EQ(isolated_run(ignore_the_parent, take, &run, &limits, NULL), -ETIME);
+	CHECK(clock_now_ns() - begin_ns < 2 * NS_PER_SEC);
+	CHECK_EQ(waitpid(-1, &status, WNOHANG), 0); /* it runs */
+	CHECK(waitpid(-1, &status, 0) > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+	CHECK_EQ(syscall(SYS_capset, &header, all), 0);
 }
 
 TEST(isolated_memory_is_limited)

@@ -12,7 +12,8 @@
  *		makes the server silent for KIND, prints "ready", and uses some CPU time.
  *	jvm FOLDER CONTROL KIND SECONDS
  *		the same in a process that looks like a JVM, with FOLDER/libjvm.so, JIT-compiled code,
- *		and a socket.
+ *		and a socket. KIND "tmp": without a socket, and FOLDER is its /tmp, in which the server
+ *		does not answer lookups.
  *	map FOLDER CONTROL SECONDS
  *		prints "ready", then hangs in mmap() with its mmap_lock held, in a call that waits for
  *		a page that the server does not send. Another thread uses some CPU time.
@@ -32,6 +33,7 @@
 #include <linux/fuse.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -361,13 +363,20 @@ static void *map_file(const char *folder, const char *name, void *at)
 	return map;
 }
 
-static void make_silent(const char *control, const char *kind)
+static int open_control(const char *control)
 {
 	int fd = open(control, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0 || dprintf(fd, "%s\n", kind) < 0)
+	if (fd < 0)
 		die(control);
-	close(fd);
+	return fd;
+}
+
+static void make_silent(int control, const char *kind)
+{
+	if (dprintf(control, "%s\n", kind) < 0)
+		die(kind);
+	close(control);
 }
 
 static void on_quit(int number)
@@ -415,14 +424,17 @@ static void look_like_jvm(const char *folder, bool has_socket)
 
 static __attribute__((noreturn)) void run(char **argv, bool is_jvm)
 {
-	const char *folder = argv[0], *control = argv[1], *kind = argv[2];
-	int seconds = atoi(argv[3]);
+	const char *folder = argv[0], *kind = argv[2];
+	int control = open_control(argv[1]), seconds = atoi(argv[3]);
 	void (*code)(void) = is_jvm ? make_code() : NULL;
+	bool has_tmp = !strcmp(kind, "tmp");
 
 	if (is_jvm)
-		look_like_jvm(folder, true);
+		look_like_jvm(folder, !has_tmp);
+	if (has_tmp && (unshare(CLONE_NEWNS) < 0 || mount(folder, "/tmp", NULL, MS_BIND, NULL) < 0))
+		die("/tmp");
 	ready();
-	make_silent(control, kind);
+	make_silent(control, has_tmp ? "lookup" : kind);
 	work_for(seconds, code);
 	exit(0);
 }
@@ -448,7 +460,7 @@ static int map(char **argv)
 	pid_t reader;
 
 	look_like_jvm(argv[0], false);
-	make_silent(argv[1], "read");
+	make_silent(open_control(argv[1]), "read");
 	/* The reader locks the page and waits for the server. */
 	reader = fork();
 	if (reader == 0)
@@ -473,7 +485,7 @@ static __attribute__((noreturn)) void execute(char **argv)
 	ready();
 	while (access(argv[2], F_OK) < 0)
 		work_for(0, NULL); /* once */
-	make_silent(argv[1], "flush");
+	make_silent(open_control(argv[1]), "flush");
 	usleep(50000);
 	execl("/proc/self/exe", "silent_files", (char *)NULL);
 	die("execve");
