@@ -392,10 +392,24 @@ static int ask(void *context, int pipe_fd)
 }
 #endif
 
+/*
+ * The child that asks. It keeps its user, to whom the library's cache belongs, and has no capabilities: for root,
+ * other users' files, BPF and other processes are out of reach. Libraries for the network start threads.
+ */
+static struct isolation fetcher(uint64_t timeout_ns)
+{
+	return (struct isolation){
+		.timeout_ns = timeout_ns,
+		.root_fd = -1,
+		.uid = (uid_t)-1,
+		.written_bytes = DEBUGINFOD_MAX_BYTES,
+		.may_fork = true,
+	};
+}
+
 bool debuginfod_is_there(void)
 {
-	const struct isolation limits = {
-		.timeout_ns = NS_PER_SEC, .root_fd = -1, .uid = (uid_t)-1, .is_trusted = true};
+	const struct isolation limits = fetcher(NS_PER_SEC);
 
 	return isolated_run(ask, NULL, NULL, &limits, NULL) == 0;
 }
@@ -429,16 +443,11 @@ static int find_on_servers(struct debuginfod *client, const uint8_t *build_id,
 {
 	struct question question = {
 		.build_id = build_id, .build_id_bytes = build_id_bytes, .path = path};
-	struct isolation limits = {
-		.timeout_ns = DEBUGINFOD_MAX_NS - client->waited_ns,
-		.stop_fd = read_budget_stop_fd(budget),
-		.root_fd = -1,
-		.uid = (uid_t)-1,
-		.is_trusted = true,
-	};
+	struct isolation limits = fetcher(DEBUGINFOD_MAX_NS - client->waited_ns);
 	uint64_t began_ns = clock_now_ns(), left_ns = read_budget_left_ns(budget);
 	int err;
 
+	limits.stop_fd = read_budget_stop_fd(budget);
 	if (left_ns < limits.timeout_ns)
 		limits.timeout_ns = left_ns;
 	if (client->trouble || !build_id_bytes || !limits.timeout_ns)

@@ -81,6 +81,9 @@ int debug_files_from_server(const struct debug_places *places, const struct code
 /* Limit on the total time that a run waits for servers; after that none is asked. */
 #define DEBUGINFOD_MAX_NS (30 * NS_PER_SEC)
 
+/* Limit on the size of a debug file from a server. */
+#define DEBUGINFOD_MAX_BYTES (4ULL << 30)
+
 /* True if the client library can be loaded. No server is asked. */
 bool debuginfod_is_there(void);
 

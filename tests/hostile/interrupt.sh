@@ -45,11 +45,13 @@ is_naming() {
 	local child
 	for child in $(cat "/proc/$run/task/$run/children" 2>/dev/null); do
 		if grep -qx asked "/proc/$child/comm" 2>/dev/null; then
+			asked=$child
 			return 0
 		fi
 	done
 	return 1
 }
+asked= # the child
 is_gone() { ! kill -0 "$run" 2>/dev/null; }
 # True if stook's signal handlers are installed: SIGINT is bit 1, SIGTERM bit 14. Until its exec() the process is a shell,
 # which has handlers, too.
@@ -77,6 +79,9 @@ ends() {
 for signal in INT TERM; do
 	run profile -f -F 199 -d 1 -p "$nameless" --stats "$T/stats"
 	wait_until 20 is_naming || fail "SIG$signal in naming" "the lookup of names did not begin"
+	check_equal "the child that asks has no capabilities and gets none" \
+		"$(awk '/^Cap(Prm|Eff|Amb)|^NoNewPrivs/ { printf "%s ", $2 }' "/proc/$asked/status")" \
+		"0000000000000000 0000000000000000 0000000000000000 1 "
 	kill -$signal "$run"
 	ends "SIG$signal in naming" 0
 	check "SIG$signal in naming: the samples are written" test "$(sum_matching nameless)" -gt 20
