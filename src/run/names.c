@@ -457,8 +457,10 @@ char *reading_trouble(const struct worker_troubles *troubles, size_t number)
 				   "again for a minute",
 				   troubles->nr_devices_given_up);
 	if (troubles->nr_files_given_up && !number--)
-		return text_printf("%zu files were given up after three such failures each",
-				   troubles->nr_files_given_up);
+		return text_printf("%zu files were given up after three such failures each%s%s",
+				   troubles->nr_files_given_up,
+				   troubles->given_up[0] ? ", the first is " : "",
+				   troubles->given_up);
 	if (troubles->nr_abandoned && !number--)
 		return text_printf("%zu helper processes cannot be killed: they wait for a file "
 				   "system that does not answer",

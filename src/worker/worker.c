@@ -112,6 +112,7 @@ struct parser_process {
 	bool is_busy, is_done;
 	uint32_t job;
 	struct worker_question question; /* bytes and handle are not valid any more */
+	char last_chance[256]; /* path of its file if that has failed before; may be empty */
 	uint64_t deadline_ns;
 	/* When its CPU time was last read, and when that last had another value than before. */
 	uint64_t looked_ns, seen_ns, seen_cpu_ns;
@@ -325,7 +326,8 @@ static struct bad_file *find_bad(struct worker *worker, const struct worker_file
 	return NULL;
 }
 
-static void blame(struct worker *worker, const struct worker_file *file)
+/* path: for the verdict, or empty. */
+static void blame(struct worker *worker, const struct worker_file *file, const char *path)
 {
 	struct bad_file *bad = file->inode ? find_bad(worker, file) : NULL;
 
@@ -335,8 +337,11 @@ static void blame(struct worker *worker, const struct worker_file *file)
 		bad = &worker->bad_files[worker->nr_bad_files++ % BAD_FILES_MAX];
 		*bad = (struct bad_file){.file = *file};
 	}
-	if (++bad->nr_failures == FILE_FAILURES_MAX)
-		worker->troubles.nr_files_given_up++;
+	if (++bad->nr_failures != FILE_FAILURES_MAX)
+		return;
+	worker->troubles.nr_files_given_up++;
+	if (!worker->troubles.given_up[0])
+		text_make_safe(worker->troubles.given_up, path, strlen(path));
 }
 
 static struct late_device *find_device(struct worker *worker, const struct worker_file *file)
@@ -643,7 +648,7 @@ static void lose_opener(struct worker *worker, int why)
 	if (first) {
 		if (why == -ETIME)
 			note_late(worker, &first->file);
-		blame(worker, &first->file);
+		blame(worker, &first->file, "");
 		fail_call(worker, first, why);
 		if (why == -ETIME && (is_look(first) || is_task(first)))
 			note_late_look(worker, &first->call);
@@ -1011,7 +1016,7 @@ static void pause_parser(struct parser_process *parser)
 static void fail(struct worker *worker, struct parser_process *parser, int err)
 {
 	close_parser(worker, parser, true);
-	blame(worker, &parser->question.file);
+	blame(worker, &parser->question.file, parser->last_chance);
 	pause_parser(parser);
 	finish(parser, err);
 }
@@ -1384,6 +1389,17 @@ void worker_begin(struct worker *worker, enum parser parser)
 	(void)note_start(worker, start_parser(worker, parser));
 }
 
+/* Reads the path behind a handle, which takes no request to its file system. Empty: there is none. */
+static void path_of_handle(int handle, char *to, size_t room)
+{
+	char link[32];
+	ssize_t nr;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
+	nr = handle >= 0 ? readlink(link, to, room - 1) : 0;
+	to[nr > 0 ? nr : 0] = '\0';
+}
+
 int worker_ask(struct worker *worker, enum parser parser, const struct worker_question *question)
 {
 	struct parser_process *asked = &worker->parsers[parser];
@@ -1428,6 +1444,9 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 		return err;
 	}
 	asked->question = *question;
+	asked->last_chance[0] = '\0';
+	if (bad)
+		path_of_handle(question->handle, asked->last_chance, sizeof(asked->last_chance));
 	asked->job = call.job;
 	asked->is_busy = true;
 	asked->is_done = false;
@@ -1666,6 +1685,8 @@ void worker_troubles_add(const struct worker *worker, struct worker_troubles *su
 	sum->nr_devices_given_up += own->nr_devices_given_up;
 	if (!sum->silent[0])
 		memcpy(sum->silent, own->silent, sizeof(sum->silent));
+	if (!sum->given_up[0])
+		memcpy(sum->given_up, own->given_up, sizeof(sum->given_up));
 	if (own->last_status)
 		sum->last_status = own->last_status;
 	if (!sum->cannot_start[0])

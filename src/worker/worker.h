@@ -261,6 +261,7 @@ struct worker_troubles {
 	uint64_t nr_parsers_died, nr_parsers_late, nr_openers_died, nr_openers_late;
 	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
 	size_t nr_files_given_up;
+	char given_up[256];	    /* path of the first one; empty: unknown */
 	size_t nr_devices_given_up; /* their file systems did not answer */
 	char silent
 		[256]; /* the first file or process that could not be looked at in time; empty: none */

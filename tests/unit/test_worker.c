@@ -610,6 +610,7 @@ TEST(worker_gives_up_a_file)
 	int i;
 
 	question.file = (struct worker_file){8, 1, 4711};
+	question.handle = open("/etc/passwd", O_PATH | O_CLOEXEC);
 	for (i = 0; i < 3; i++)
 		check_failure(worker, &question, -EFAULT);
 	check_failure(worker, &question, -EOWNERDEAD);
@@ -618,6 +619,8 @@ TEST(worker_gives_up_a_file)
 	question.file.inode++;
 	check_answer(worker, &question, "");
 	CHECK_EQ(troubles_of(worker).nr_files_given_up, 1);
+	CHECK_STR(troubles_of(worker).given_up, "/etc/passwd");
+	CHECK_EQ(close(question.handle), 0);
 	worker_free(worker);
 }
 
