@@ -267,6 +267,7 @@ int serve_run(const struct serving *serving, const struct shared_status *status,
 	const struct sandbox_host host = {
 		.paths = (const char *const *)serving->files,
 		.nr_paths = STORE_NR_FILES,
+		.open = store_open_file,
 		.fds = &serving->fd,
 		.nr_fds = 1,
 		.is_server = true,

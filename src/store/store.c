@@ -272,8 +272,7 @@ static int open_database(struct store *store, bool writes, struct error *error)
 	return migrate(store, error);
 }
 
-/* Returns a descriptor or a negative errno; it never waits, as it would for a pipe. */
-static int open_here(void *context, const char *path)
+int store_open_file(void *context, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
@@ -330,7 +329,7 @@ int store_open_writer(const char *path, struct store **ret, struct error *error)
 int store_open_reader(const char *path, store_open_fn *open, void *context, struct store **ret,
 		      struct error *error)
 {
-	return open_store(path, open ? open : open_here, context, ret, error);
+	return open_store(path, open ? open : store_open_file, context, ret, error);
 }
 
 void store_close(struct store *store)

@@ -35,10 +35,12 @@ void store_close(struct store *store);
  */
 typedef int store_open_fn(void *context, const char *path);
 
+/* Opens a file of a store here: never a symbolic link, and without waiting, as for the writer of a pipe. */
+store_open_fn store_open_file;
+
 /*
  * A reader writes nothing, not even beside the store. `open` gets the path with each of the endings of store_files;
- * NULL: files are opened here, the store itself only if it is no symbolic link. Not for a process that has the store
- * open to write.
+ * NULL: store_open_file(). Not for a process that has the store open to write.
  */
 int store_open_reader(const char *path, store_open_fn *open, void *context, struct store **ret,
 		      struct error *error);

@@ -6,7 +6,7 @@
  * needs, and ends with its parent. The parent, its *host*, keeps its rights and parses nothing: it waits, and does
  * what the child cannot do any more:
  *
- *  - opens files for reading, only the ones that the host has listed;
+ *  - opens files, only the ones that the host has listed, for reading unless it opens them in its own way;
  *  - finishes outputs that the child has written, by number;
  *  - answers a question, a byte string.
  *
@@ -33,6 +33,8 @@ struct sandbox;
 struct sandbox_host {
 	const char *const *paths; /* files that the child may have opened */
 	size_t nr_paths;
+	/* Opens one of them: a descriptor or a negative errno. NULL: for reading; a pipe waits for its writer. */
+	int (*open)(void *context, const char *path);
 	const int *fds; /* that the child keeps, besides the standard streams */
 	size_t nr_fds;	/* at most SANDBOX_MAX_FDS */
 	/* Finishes an output; the number is not checked. 0 or a negative errno. */
@@ -57,7 +59,7 @@ int sandbox_run(const struct sandbox_host *host, struct error *error);
 
 /* --- in the child ----------------------------------------------------------------------------- */
 
-/* Returns a descriptor for reading, which the caller closes, or a negative errno, as from open(). */
+/* Returns a descriptor, which the caller closes, or a negative errno, as from open(). */
 int sandbox_open(struct sandbox *sandbox, const char *path);
 
 /* The output's bytes must have been written. 0 or a negative errno with a text. */

@@ -93,6 +93,12 @@ kill "$OPENED"
 mv "$store" "$T/moved"
 check_equal "a store that is gone" "$(get http://localhost/healthz)" \
 	"cannot open store '$store': No such file or directory"
+mkfifo "$store"
+check_equal "a pipe in its place is no store, and nothing waits for it" "$(get -o /dev/null -w '%{http_code}' http://localhost/healthz)" 503
+rm "$store"
+ln -s "$T/moved" "$store"
+check_equal "a link in its place is not followed" "$(get -o /dev/null -w '%{http_code}' http://localhost/healthz)" 503
+rm "$store"
 mv "$T/moved" "$store"
 check_equal "and is back" "$(get http://localhost/healthz)" ok
 end_server
