@@ -1,4 +1,7 @@
-/* Listening, and the process that keeps the rights to open the store's files: it parses nothing. */
+/*
+ * Listening, and the process that keeps the rights to open the store's files, or to connect to another server: it
+ * parses nothing.
+ */
 #include "serve/serve.h"
 
 #include <arpa/inet.h>
@@ -48,17 +51,26 @@ static void remove_stale(const struct sockaddr_un *address)
 		(void)unlink(address->sun_path);
 }
 
+/* 0 or -EINVAL. */
+static int set_path(struct sockaddr_un *address, const char *path)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (!*path || strlen(path) >= sizeof(address->sun_path))
+		return -EINVAL;
+	(void)strcpy(address->sun_path, path);
+	return 0;
+}
+
 static int listen_unix(struct serving *serving, const char *path, struct error *error)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sockaddr_un address;
 	mode_t mask;
 	int result;
 
-	if (!*path || strlen(path) >= sizeof(address.sun_path))
+	if (set_path(&address, path) < 0)
 		return error_set(error, -EINVAL,
 				 "cannot listen at '%s': a socket's path has 1 to %zu bytes", path,
 				 sizeof(address.sun_path) - 1);
-	(void)strcpy(address.sun_path, path);
 	if (text_starts_with(path, "/run/stook/"))
 		(void)mkdir("/run/stook", 0755);
 	remove_stale(&address);
@@ -241,38 +253,24 @@ void serve_close(struct serving *serving)
 	*serving = (struct serving){.fd = -1};
 }
 
-struct hosted {
-	const struct serving *serving;
-	const struct shared_status *status;
-};
-
 static int work(void *context, struct sandbox *sandbox, struct error *error)
 {
-	const struct hosted *hosted = context;
-	const struct server_options options = {
-		.listen_fd = hosted->serving->fd,
-		.guard = &hosted->serving->guard,
-		.files = {hosted->serving->files[0], hosted->serving->files[1],
-			  hosted->serving->files[2]},
-		.status = hosted->status,
-	};
-
-	return server_run(&options, sandbox, error);
+	return server_run(context, sandbox, error);
 }
 
-int serve_run(const struct serving *serving, const struct shared_status *status,
-	      struct error *error)
+/* Runs the server, and opens files for it. Returns a negative errno. */
+static int run(struct server_options *options, size_t nr_files, store_open_fn *open,
+	       struct error *error)
 {
-	struct hosted hosted = {serving, status};
 	const struct sandbox_host host = {
-		.paths = (const char *const *)serving->files,
-		.nr_paths = STORE_NR_FILES,
-		.open = store_open_file,
-		.fds = &serving->fd,
+		.paths = options->files,
+		.nr_paths = nr_files,
+		.open = open,
+		.fds = &options->listen_fd,
 		.nr_fds = 1,
 		.is_server = true,
 		.work = work,
-		.context = &hosted,
+		.context = options,
 	};
 
 	/* The server may not change it. */
@@ -280,14 +278,41 @@ int serve_run(const struct serving *serving, const struct shared_status *status,
 	return sandbox_run(&host, error);
 }
 
-int serve_relay(const struct serving *serving, const char *socket, struct error *error)
+int serve_run(const struct serving *serving, const struct shared_status *status,
+	      struct error *error)
 {
-	const struct server_options options = {
+	struct server_options options = {
 		.listen_fd = serving->fd,
 		.guard = &serving->guard,
-		.relay = socket,
+		.files = {serving->files[0], serving->files[1], serving->files[2]},
+		.status = status,
 	};
 
-	(void)signal(SIGPIPE, SIG_IGN);
-	return server_run(&options, NULL, error);
+	return run(&options, STORE_NR_FILES, store_open_file, error);
+}
+
+/* Does not wait for a server that accepts nothing. The relay, which gets the connection, waits for the answer. */
+static int connect_to(void *context, const char *path)
+{
+	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+
+	if (set_path(&address, path) < 0)
+		return -EINVAL;
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    fcntl(fd, F_SETFL, 0) < 0)
+		return -errno;
+	return take_fd(&fd);
+}
+
+int serve_relay(const struct serving *serving, const char *socket, struct error *error)
+{
+	struct server_options options = {
+		.listen_fd = serving->fd,
+		.guard = &serving->guard,
+		.files = {socket},
+		.is_relay = true,
+	};
+
+	return run(&options, 1, connect_to, error);
 }

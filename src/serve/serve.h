@@ -1,6 +1,6 @@
 /*
- * Serves a store: listens, and runs the server (serve/server.h) in a process without rights, which this one opens the
- * store's files for.
+ * Serves a store, or relays to a server that does: listens, and runs the server (serve/server.h) in a process without
+ * rights, for which this one opens the store's files, or connects to the other server.
  */
 #ifndef STOOK_SERVE_SERVE_H
 #define STOOK_SERVE_SERVE_H
@@ -41,7 +41,7 @@ void serve_close(struct serving *serving);
 /* Listens at 127.0.0.1 and a free port, with a token of its own, for serve_relay(). */
 int serve_open_local(struct serving *serving, struct error *error);
 
-/* Passes requests that have the token on to the server behind a socket. As serve_run(), but in this process. */
+/* Passes requests that have the token on to the server behind a socket. Otherwise as serve_run(). */
 int serve_relay(const struct serving *serving, const char *socket, struct error *error);
 
 /* Serves until the process is killed, or the server ends. status: NULL: no agent. A negative errno. */

@@ -7,7 +7,7 @@
  * A question to the store may run long, need much memory, or crash on a damaged store. So it is answered by a fork,
  * which gives up the rights to accept and fork, gets the store's files, and writes its answer to a file in memory; the
  * head of the answer comes through a pipe. The store's files are opened anew for each, since locks belong to open
- * files.
+ * files. A relay differs only in what its forks do: they get a connection to the other server instead of the files.
  */
 #include "serve/server.h"
 
@@ -24,7 +24,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,7 +76,7 @@ struct server {
 	struct event_base *base;
 	struct evhttp *http;
 	struct evconnlistener *listener;
-	struct event *host;			/* NULL: a relay */
+	struct event *host;
 	struct event *look;			/* pending while there are connections */
 	struct connection connections[MAX_FDS]; /* by descriptor */
 	int first_fd;				/* all below are our own */
@@ -306,9 +305,9 @@ static bool limit(int resource, uint64_t most)
 	return setrlimit((__rlimit_resource_t)resource, &limits) == 0;
 }
 
-/* From here on, this process can do nothing but compute, and write to what it has open. */
+/* From here on, this process can do nothing but compute, and read and write what it has open. */
 static int confine(const struct question *question, const struct store_fds *files, int pipe_fd,
-		   struct error *error)
+		   unsigned seconds, struct error *error)
 {
 	int kept[5 + STORE_NR_FILES] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
 					question->body_fd, pipe_fd};
@@ -322,7 +321,7 @@ static int confine(const struct question *question, const struct store_fds *file
 	    (!ISOLATED_HAS_SHADOW && !limit(RLIMIT_AS, MAX_QUESTION_BYTES)) ||
 	    !limit(RLIMIT_FSIZE, MAX_ANSWER_BYTES) || !limit(RLIMIT_CPU, MAX_QUESTION_SECONDS))
 		return -errno;
-	(void)alarm(MAX_QUESTION_SECONDS);
+	(void)alarm(seconds);
 	return confine_system_calls(CONFINED_COMMAND, error);
 }
 
@@ -337,7 +336,7 @@ __attribute__((noreturn)) static void answer(struct question *question, struct s
 	struct error error;
 	FILE *body = NULL;
 
-	head.err = confine(question, files, pipe_fd, &error);
+	head.err = confine(question, files, pipe_fd, MAX_QUESTION_SECONDS, &error);
 	if (!head.err)
 		body = fdopen(question->body_fd, "w");
 	if (body) {
@@ -410,18 +409,15 @@ static int take_relayed(int fd, int body_fd, struct answer_head *ret)
 	return step < 0 ? -errno : 0;
 }
 
-/* Asks the other server, which has checked who may connect. */
-__attribute__((noreturn)) static void relay(struct question *question, int pipe_fd)
+/* Asks the other server, which has checked who may connect, over the first of these files. */
+__attribute__((noreturn)) static void relay(struct question *question, struct store_fds *files,
+					    int pipe_fd)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const int fd = files->fds[0];
 	struct answer_head head = {0};
+	struct error error;
 
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s",
-		       question->server->options->relay);
-	(void)alarm(ANSWER_SECONDS);
-	if (limit(RLIMIT_FSIZE, MAX_ANSWER_BYTES) && fd >= 0 &&
-	    connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
+	if (fd >= 0 && confine(question, files, pipe_fd, ANSWER_SECONDS, &error) == 0) {
 		(void)dprintf(fd, "GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n",
 			      evhttp_request_get_uri(question->request));
 		head.err = take_relayed(fd, question->body_fd, &head);
@@ -482,7 +478,7 @@ static void take_answer(evutil_socket_t fd, short what, void *context)
 		; /* nobody waits */
 	else if (!is_whole)
 		reply_error(question->request, 503,
-			    server->options->relay
+			    server->options->is_relay
 				    ? "the server does not answer"
 				    : "the answer took too long, or too much memory: ask for less");
 	else if (head.err || head.status < 200 || head.status > 599)
@@ -515,12 +511,11 @@ static int start(struct question *question)
 	question->body_fd = memfd_create("stook-answer", MFD_CLOEXEC);
 	question->ended = event_new(server->base, fds[0], EV_READ, take_answer, question);
 	for (i = 0; i < STORE_NR_FILES; i++)
-		files.fds[i] = server->options->relay
-				       ? -ENOENT
-				       : sandbox_open(server->sandbox, files.paths[i]);
+		files.fds[i] = files.paths[i] ? sandbox_open(server->sandbox, files.paths[i])
+					      : -ENOENT;
 	question->pid = question->body_fd < 0 || !question->ended ? -1 : fork();
-	if (question->pid == 0 && server->options->relay)
-		relay(question, fds[1]);
+	if (question->pid == 0 && server->options->is_relay)
+		relay(question, &files, fds[1]);
 	if (question->pid == 0)
 		answer(question, &files, fds[1]);
 	(void)close(fds[1]);
@@ -675,10 +670,10 @@ static int make(struct server *server)
 	if (server->http)
 		bound = evhttp_accept_socket_with_handle(server->http, server->options->listen_fd);
 	server->look = server->base ? event_new(server->base, -1, 0, look, server) : NULL;
-	if (server->base && server->sandbox)
+	if (server->base)
 		server->host = event_new(server->base, sandbox_fd(server->sandbox), EV_READ,
 					 end_with_host, server);
-	if (server->sandbox && (!server->host || event_add(server->host, NULL) < 0))
+	if (!server->host || event_add(server->host, NULL) < 0)
 		return -ENOMEM;
 	/* The lowest free one is that of the first connection. */
 	server->first_fd = dup(server->options->listen_fd);

@@ -6,6 +6,8 @@
 #ifndef STOOK_SERVE_SERVER_H
 #define STOOK_SERVE_SERVER_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "serve/guard.h"
 #include "serve/status.h"
@@ -15,13 +17,13 @@
 struct server_options {
 	int listen_fd; /* bound and listening, not blocking */
 	const struct guard *guard;
-	const char *files[STORE_NR_FILES]; /* of the store, which the sandbox's host opens */
-	const char *
-		relay; /* instead: the socket of another server, which answers all questions; NULL: none */
+	/* Opened by the sandbox's host: the files of the store; or of a relay, the socket of another server alone. */
+	const char *files[STORE_NR_FILES];
+	bool is_relay; /* another server answers all questions */
 	const struct shared_status *status; /* NULL: no agent */
 };
 
-/* Serves until the process is killed or the host ends; returns only a negative errno. sandbox: NULL if it relays. */
+/* Serves until the process is killed or the host ends; returns only a negative errno. */
 int server_run(const struct server_options *options, struct sandbox *sandbox, struct error *error);
 
 #endif

@@ -89,7 +89,39 @@ check_equal "stook open passes answers on" "$(curl -sD - -H "Authorization: Bear
 	'Content-Type: text/plain; charset=utf-8
 Content-Disposition: attachment; filename="stook.folded"
 redis;main;read;sys_read 216'
+open_get() { curl -s -m 20 -H "Authorization: Bearer ${link#*=}" "${link%%#*}$1"; }
+check "stook open serves the page" grep -q '<script src="/stook.js">' <(open_get '')
+check "stook open passes downloads on" grep -q '<!doctype html>' <(open_get "api/profile?$times&format=html")
+check_equal "stook open passes pprof on" "$(open_get 'debug/pprof/profile?seconds=60' | gzip -dc 2>/dev/null | grep -ac redis)" 1
+check_equal "stook open passes errors on" "$(open_get 'api/profile?from=x' | cut -c 1-23)" "{\"error\": \"bad value 'x"
+if [ "$(id -u)" -eq 0 ]; then
+	# The process at the other end of a connection, which has sent nothing yet.
+	cat >"$T/who.py" <<'PYTHON'
+import glob, os, re, socket, sys, time
+port = int(sys.argv[1])
+s = socket.create_connection(("127.0.0.1", port), 10)
+s.sendall(b"GET /hea")
+time.sleep(0.5)
+rows = [line.split() for line in open("/proc/net/tcp")]
+wanted = f"socket:[{next(row[9] for row in rows if row[1].endswith(':%04X' % port) and row[2].endswith(':%04X' % s.getsockname()[1]))}]"
+for link in glob.glob("/proc/[0-9]*/fd/*"):
+	try:
+		if os.readlink(link) == wanted:
+			status = open("/proc/%s/status" % link.split("/")[2]).read()
+			values = dict(re.findall(r"^(\w+):\s*(.*)", status, re.M))
+			print(*[key + " " + values[key] for key in ("CapEff", "CapPrm", "NoNewPrivs", "Seccomp")],
+				"root" if "0" in values["Uid"].split() else "another user")
+	except OSError:
+		pass
+PYTHON
+	check_equal "stook open parses requests without rights" "$(python3 "$T/who.py" "$(sed 's/.*:\([0-9]*\)\/.*/\1/' <<<"$link")")" \
+		'CapEff 0000000000000000 CapPrm 0000000000000000 NoNewPrivs 1 Seccomp 2 another user'
+fi
+gone() { ! kill -0 "$1" 2>/dev/null; }
+relaying=$(pgrep -P "$OPENED")
 kill "$OPENED"
+wait "$OPENED" 2>/dev/null
+check "the relay ends with stook open" wait_until 10 gone "${relaying:-0}"
 mv "$store" "$T/moved"
 check_equal "a store that is gone" "$(get http://localhost/healthz)" \
 	"cannot open store '$store': No such file or directory"
