@@ -95,6 +95,8 @@ struct agent {
 	struct session_cost before;    /* of sessions that have ended */
 	atomic_uint_fast64_t store_ns; /* CPU time for labels and the store */
 	uint64_t stored_ns;	       /* when epochs were last given to be named */
+	uint64_t given_ns;	       /* how long these epochs took */
+	uint64_t wait_ns;	       /* how long the present ones wait */
 	uint64_t naming_ns;	       /* the cost of names until then */
 	uint64_t next_tick_ns, next_memory_ns, next_report_ns;
 	uint64_t rest_ns, rest_until_ns; /* the last rest */
@@ -353,6 +355,9 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 		return;
 	status->told_ns = now_ns;
 	status->epoch_ns = agent->options->tasks.interval_ns;
+	/* The ones that are being named may have waited longer than the present ones will. */
+	status->store_interval_ns =
+		agent->given_ns > agent->wait_ns ? agent->given_ns : agent->wait_ns;
 	status->stored_ns = agent->keeper.stored_ns;
 	status->nr_stored = agent->keeper.nr_stored;
 	status->nr_dropped = agent->keeper.nr_dropped;
@@ -748,8 +753,13 @@ static bool is_due(struct agent *agent, const struct governor_reading *now)
 
 	if (agent->governor.shed < SHED_NAMING)
 		wait_ns = pay > 0 ? (double)rest_of(naming_ns, agent->naming_ns) / pay : 0;
-	if ((double)since_ns < wait_ns && since_ns < LONGEST_NS)
+	agent->wait_ns = wait_ns < LONGEST_NS ? (uint64_t)wait_ns : LONGEST_NS;
+	if (since_ns < agent->wait_ns)
 		return false;
+	/* Not with a pause, which may have been long. */
+	agent->given_ns = now->now_ns - agent->stored_ns < LONGEST_NS
+				  ? now->now_ns - agent->stored_ns
+				  : LONGEST_NS;
 	agent->stored_ns = now->now_ns;
 	agent->naming_ns = naming_ns;
 	return true;

@@ -12,8 +12,8 @@
 /* A writer that was preempted goes on long before this many tries. */
 #define READ_TRIES 100000
 
-/* Data are late after so many epochs, and this time for naming and storing them. */
-#define LATE_EPOCHS 3
+/* Data are late so many epochs, and this time for naming and storing them, after they should have been stored. */
+#define LATE_EPOCHS 2
 #define LATE_NS	    (10 * NS_PER_SEC)
 
 struct shared_status *shared_status_new(void)
@@ -72,7 +72,10 @@ struct health health_of(const struct status *status, const struct store_extent *
 {
 	const uint64_t epoch_ns =
 		status ? status->epoch_ns : extent->last_to_ns - extent->last_from_ns;
-	const uint64_t late_ns = LATE_EPOCHS * epoch_ns + LATE_NS;
+	const uint64_t interval_ns = status && status->store_interval_ns > epoch_ns
+					     ? status->store_interval_ns
+					     : epoch_ns;
+	const uint64_t late_ns = interval_ns + LATE_EPOCHS * epoch_ns + LATE_NS;
 	const uint64_t stored_ns = status && status->stored_ns ? status->stored_ns
 				   : status		       ? status->started_ns
 							       : 0;

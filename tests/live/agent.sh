@@ -247,6 +247,23 @@ else
 	opener=$(pgrep -P "$AGENT" -x stook-serve) server=$(server_pid)
 	end_agent
 	check "server: … and with one that ends" wait_until 10 are_over
+
+	# Names of programs that begin all the time cost more than this budget: epochs are stored a minute at a time.
+	rm -f "$STORE"*
+	agent --store "$STORE" --budget 0.01% --listen "unix:$T/page"
+	spend 100
+	wait_until 70 is_healthy
+	turns=0 red=
+	while [ $((turns += 1)) -le 40 ]; do
+		is_healthy || red=$(get /healthz)
+		sleep 1
+	done
+	check_equal "server: it is not red while epochs are stored together ($(nr_epochs) in ${turns} s)" "$red" ''
+	kill -STOP "$AGENT"
+	is_red() { get /healthz | grep -q 'no epoch was stored for'; }
+	check "server: it is red when an agent hangs" wait_until 90 is_red
+	kill -CONT "$AGENT"
+	end_agent
 fi
 
 # --- the service manager ------------------------------------------------------------------------------------

@@ -251,6 +251,23 @@ TEST(health_is_red_when_data_stop)
 		     "the agent is paused; no epoch was stored for 100 s");
 }
 
+/* Under a small budget, the epochs of a minute are stored together. */
+TEST(health_goes_by_the_interval_of_the_agent)
+{
+	struct status status = {
+		.stored_ns = 100 * SECOND,
+		.epoch_ns = 10 * SECOND,
+		.store_interval_ns = 60 * SECOND,
+	};
+
+	check_health(&status, BEGIN, 0, 165 * SECOND, "");
+	check_health(&status, BEGIN, 0, 190 * SECOND, "");
+	check_health(&status, BEGIN, 0, 191 * SECOND, "no epoch was stored for 91 s");
+	status.store_interval_ns = 1; /* less than an epoch is an epoch */
+	check_health(&status, BEGIN, 0, 140 * SECOND, "");
+	check_health(&status, BEGIN, 0, 141 * SECOND, "no epoch was stored for 41 s");
+}
+
 TEST(metrics_have_losses_and_walks_by_name)
 {
 	struct status status = {.entries = 10, .recorded = 7, .epoch_ns = SECOND};
