@@ -66,6 +66,9 @@
 #define SYMBOLS_SHARE  4 /* in a helper process */
 #define PROFILES_SHARE 8 /* of the present epoch; as much again for the one that is named */
 
+/* A question to the server may need as much as --max-memory, so that the unit's MemoryMax= is enough for all. */
+#define LEAST_QUESTION_BYTES (64ULL << 20)
+
 /* The server's host opens the store with the first of these, and gives the server another user with the others. */
 #define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
 #define SERVER_REST_S	    10 /* between two starts, twice as long each time, up to the next one */
@@ -280,6 +283,9 @@ static int open_server(struct agent *agent, struct error *error)
 		.store = options->store_path,
 		.listen = options->listen,
 		.token_file = options->token_file,
+		.question_bytes = options->max_memory_bytes > LEAST_QUESTION_BYTES
+					  ? options->max_memory_bytes
+					  : LEAST_QUESTION_BYTES,
 	};
 	int err = serve_open(&agent->serving, &serve, error);
 

@@ -203,7 +203,7 @@ static int begin(struct serving *serving, int err, bool makes_token, struct erro
 
 int serve_open_local(struct serving *serving, struct error *error)
 {
-	*serving = (struct serving){.fd = -1};
+	*serving = (struct serving){.fd = -1, .question_bytes = SERVE_QUESTION_BYTES};
 	return begin(serving, listen_tcp(serving, "127.0.0.1:0", error), true, error);
 }
 
@@ -214,7 +214,10 @@ int serve_open(struct serving *serving, const struct serve_options *options, str
 	bool is_unix = !where || text_starts_with(where, UNIX);
 	int err;
 
-	*serving = (struct serving){.fd = -1};
+	*serving = (struct serving){
+		.fd = -1,
+		.question_bytes = options->question_bytes ?: SERVE_QUESTION_BYTES,
+	};
 	err = find_files(serving, options->store, error);
 	if (err)
 		return err;
@@ -285,6 +288,7 @@ int serve_run(const struct serving *serving, const struct shared_status *status,
 		.listen_fd = serving->fd,
 		.guard = &serving->guard,
 		.files = {serving->files[0], serving->files[1], serving->files[2]},
+		.question_bytes = serving->question_bytes,
 		.status = status,
 	};
 
@@ -312,6 +316,7 @@ int serve_relay(const struct serving *serving, const char *socket, struct error 
 		.guard = &serving->guard,
 		.files = {socket},
 		.is_relay = true,
+		.question_bytes = serving->question_bytes,
 	};
 
 	return run(&options, 1, connect_to, error);

@@ -16,15 +16,19 @@
 
 struct serve_options {
 	const char *store;
-	const char *listen;	/* unix:PATH or ADDRESS:PORT; NULL: a socket of this user */
-	const char *token_file; /* needed for an ADDRESS */
+	const char *listen;	 /* unix:PATH or ADDRESS:PORT; NULL: a socket of this user */
+	const char *token_file;	 /* needed for an ADDRESS */
+	uint64_t question_bytes; /* see serve/server.h; 0: SERVE_QUESTION_BYTES */
 };
+
+#define SERVE_QUESTION_BYTES (1ULL << 30)
 
 struct serving {
 	int fd;
 	char *files[STORE_NR_FILES]; /* of the store, without links in their paths */
 	char socket[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* empty: TCP */
 	struct guard guard;
+	uint64_t question_bytes;
 	char where[192]; /* "unix:/run/stook/stook.sock", "http://127.0.0.1:8080/" */
 };
 

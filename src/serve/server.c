@@ -53,10 +53,11 @@
 
 #define MAX_RUNNING	     2 /* questions; more wait */
 #define MAX_WAITING	     64
-#define MAX_UNSENT_BYTES     (256ULL << 20) /* of answers: while there are more, questions wait */
-#define MAX_ANSWER_BYTES     (128ULL << 20)
-#define MAX_QUESTION_BYTES   (1ULL << 30) /* memory */
 #define MAX_QUESTION_SECONDS 30
+
+/* Shares of the memory of a question, besides it: all together may need 2.5 times as much, see server.h. */
+#define ANSWER_SHARE 8 /* an answer's size */
+#define UNSENT_SHARE 4 /* of answers: while there are more, questions wait */
 
 /* The page loads nothing from elsewhere, and nothing in a name can become a script. */
 #define CONTENT_POLICY                                                                    \
@@ -311,6 +312,7 @@ static int confine(const struct question *question, const struct store_fds *file
 {
 	int kept[5 + STORE_NR_FILES] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
 					question->body_fd, pipe_fd};
+	const uint64_t bytes = question->server->options->question_bytes;
 	size_t nr = 5, i;
 
 	for (i = 0; i < STORE_NR_FILES; i++)
@@ -318,8 +320,8 @@ static int confine(const struct question *question, const struct store_fds *file
 			kept[nr++] = files->fds[i];
 	isolated_close_others(kept, nr);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-	    (!ISOLATED_HAS_SHADOW && !limit(RLIMIT_AS, MAX_QUESTION_BYTES)) ||
-	    !limit(RLIMIT_FSIZE, MAX_ANSWER_BYTES) || !limit(RLIMIT_CPU, MAX_QUESTION_SECONDS))
+	    (!ISOLATED_HAS_SHADOW && !limit(RLIMIT_AS, bytes)) ||
+	    !limit(RLIMIT_FSIZE, bytes / ANSWER_SHARE) || !limit(RLIMIT_CPU, MAX_QUESTION_SECONDS))
 		return -errno;
 	(void)alarm(seconds);
 	return confine_system_calls(CONFINED_COMMAND, error);
@@ -529,7 +531,7 @@ static int start(struct question *question)
 static void start_questions(struct server *server)
 {
 	while (server->waiting && server->nr_running < MAX_RUNNING &&
-	       unsent_bytes(server) < MAX_UNSENT_BYTES) {
+	       unsent_bytes(server) < server->options->question_bytes / UNSENT_SHARE) {
 		struct question *question = server->waiting;
 
 		server->waiting = question->next;

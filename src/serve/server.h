@@ -7,6 +7,7 @@
 #define STOOK_SERVE_SERVER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "serve/guard.h"
@@ -20,6 +21,11 @@ struct server_options {
 	/* Opened by the sandbox's host: the files of the store; or of a relay, the socket of another server alone. */
 	const char *files[STORE_NR_FILES];
 	bool is_relay; /* another server answers all questions */
+	/*
+	 * Address space of a question. With two at a time, their answers, and those that are being sent, the server may
+	 * need 2.5 times as much memory.
+	 */
+	uint64_t question_bytes;
 	const struct shared_status *status; /* NULL: no agent */
 };
 

@@ -235,6 +235,32 @@ else
 	check_equal "server: it has no capability" \
 		"$(sed -n 's/^CapEff:\t*//p' "/proc/$server/status")" 0000000000000000
 	check "server: … and another user" test "$(stat -c %u "/proc/$server")" -ne 0
+	# Its processes for questions are gone soon: look while they are there.
+	check_equal "server: a question may use as much memory as the agent" "$(python3 - "$server" "$T/page" <<'PYTHON'
+import socket, sys, time
+end = time.monotonic() + 30
+while time.monotonic() < end:
+	s = socket.socket(socket.AF_UNIX)
+	s.connect(sys.argv[2])
+	s.sendall(b"GET /api/profile?from=-1h&format=html HTTP/1.0\r\nHost: localhost\r\n\r\n")
+	s.setblocking(False)
+	while True:
+		try:
+			for pid in open(f"/proc/{sys.argv[1]}/task/{sys.argv[1]}/children").read().split():
+				limits = open(f"/proc/{pid}/limits").read().splitlines()
+				space = next(line for line in limits if line.startswith("Max address space"))
+				if "unlimited" not in space:
+					print(int(space.split()[3]) >> 20, "MiB")
+					sys.exit()
+		except OSError:
+			pass
+		try:
+			if not s.recv(65536):
+				break
+		except BlockingIOError:
+			pass
+PYTHON
+)" "128 MiB"
 	kill -KILL "$server"
 	check "server: it is started again" wait_until 30 is_another
 	server=$(server_pid) epochs=$(nr_epochs)
