@@ -105,7 +105,7 @@ struct agent {
 	uint64_t rest_ns, rest_until_ns; /* the last rest */
 	/* The server. */
 	struct serving serving;
-	struct shared_status *shared; /* NULL: none */
+	struct shared_status shared;
 	struct status status;
 	struct accounting counted; /* of sessions that have ended */
 	pid_t server_pid;	   /* 0: none */
@@ -245,8 +245,9 @@ static void hold_memory(struct agent *agent)
 
 /*
  * A process that only opens the store's files for the server proper, which has no rights, and starts it again if it
- * ends. It is started before anything is sampled and before there are threads, so that it inherits neither descriptors
- * nor locks. What it costs is not the agent's: else whoever looks would lower the rate.
+ * ends. It is started before the store is opened to write, before anything is sampled, and before there are threads, so
+ * that it inherits no mapping of the store, no descriptors and no locks. What it costs is not the agent's: else whoever
+ * looks would lower the rate.
  */
 __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t parent)
 {
@@ -266,7 +267,7 @@ __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t pare
 		const uint64_t began_ns = clock_now_ns();
 		struct error error = {0};
 
-		if (serve_run(&agent->serving, agent->shared, &error) < 0)
+		if (serve_run(&agent->serving, &agent->shared, &error) < 0)
 			complain_error(&error);
 		rest_s = clock_now_ns() - began_ns > MOST_REST_NS ? SERVER_REST_S : rest_s;
 		(void)sleep(rest_s);
@@ -291,9 +292,10 @@ static int open_server(struct agent *agent, struct error *error)
 
 	if (err)
 		return err;
-	agent->shared = shared_status_new();
-	if (!agent->shared)
-		return error_no_memory(error, "for the server");
+	err = shared_status_init(&agent->shared);
+	if (err)
+		return error_set(error, err, "cannot make memory for the server: %s",
+				 strerror(-err));
 	agent->status.started_ns = clock_now_ns();
 	agent->server_pid = fork();
 	if (agent->server_pid == 0)
@@ -302,8 +304,6 @@ static int open_server(struct agent *agent, struct error *error)
 		agent->server_pid = 0;
 		return error_set_errno(error, "cannot start the server");
 	}
-	if (!options->tasks.quiet)
-		inform("serving at %s", agent->serving.where);
 	return 0;
 }
 
@@ -314,6 +314,7 @@ static void end_server(struct agent *agent)
 		(void)waitpid(agent->server_pid, NULL, 0);
 	}
 	serve_close(&agent->serving);
+	shared_status_clear(&agent->shared);
 }
 
 static void watch_server(struct agent *agent)
@@ -332,7 +333,7 @@ static void count_session(struct agent *agent, bool is_last)
 	struct session_summary summary;
 	size_t i;
 
-	if (!agent->shared || !agent->stacks.session)
+	if (!agent->shared.page || !agent->stacks.session)
 		return;
 	session_summarize(agent->stacks.session, &summary);
 	accounting_add(&all, &summary.accounting);
@@ -357,7 +358,7 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 	struct status *status = &agent->status;
 	size_t i;
 
-	if (!agent->shared)
+	if (!agent->shared.page)
 		return;
 	status->told_ns = now_ns;
 	status->epoch_ns = agent->options->tasks.interval_ns;
@@ -379,7 +380,7 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 	status->memory_bytes = agent->memory_bytes;
 	status->rate_hz = rate_of(agent);
 	status->budget = agent->options->budget;
-	shared_status_write(agent->shared, status);
+	shared_status_write(&agent->shared, status);
 }
 
 /* --- pauses ----------------------------------------------------------------------------------- */
@@ -580,7 +581,7 @@ static int tick(struct agent *agent, struct error *error)
 		return 0;
 	agent->next_tick_ns = now_ns + TICK_NS;
 	service_tell_alive(&agent->service, now_ns);
-	if (agent->shared) {
+	if (agent->shared.page) {
 		watch_server(agent);
 		tell_server(agent, now_ns);
 	}
@@ -625,10 +626,12 @@ static int prepare(struct collector *collector, struct error *error)
 	else
 		(void)close(cgroup_fd);
 	agent->stacks.collector.run = collector->run;
-	if (keeper_open(&agent->keeper, options->store_path, make_settings(options), error) < 0)
-		return error->code;
 	if (options->listen && open_server(agent, error) < 0)
 		return error->code;
+	if (keeper_open(&agent->keeper, options->store_path, make_settings(options), error) < 0)
+		return error->code;
+	if (options->listen && !options->tasks.quiet)
+		inform("serving at %s", agent->serving.where);
 	return inner_ops(agent)->prepare(&agent->stacks.collector, error);
 }
 

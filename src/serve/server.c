@@ -513,8 +513,8 @@ static int start(struct question *question)
 	question->body_fd = memfd_create("stook-answer", MFD_CLOEXEC);
 	question->ended = event_new(server->base, fds[0], EV_READ, take_answer, question);
 	for (i = 0; i < STORE_NR_FILES; i++)
-		files.fds[i] = files.paths[i] ? sandbox_open(server->sandbox, files.paths[i])
-					      : -ENOENT;
+		files.fds[i] =
+			files.paths[i] ? sandbox_open(server->sandbox, files.paths[i]) : -ENOENT;
 	question->pid = question->body_fd < 0 || !question->ended ? -1 : fork();
 	if (question->pid == 0 && server->options->is_relay)
 		relay(question, &files, fds[1]);

@@ -1,12 +1,16 @@
 /* The status of an agent: shared memory, health, metrics. */
 #include "serve/status.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 /* A writer that was preempted goes on long before this many tries. */
@@ -16,34 +20,72 @@
 #define LATE_EPOCHS 2
 #define LATE_NS	    (10 * NS_PER_SEC)
 
-struct shared_status *shared_status_new(void)
+/*
+ * The memory is a file that only the first mapping can be written through (F_SEAL_FUTURE_WRITE, Linux 5.1), and that
+ * mapping is not inherited: the server, which reads foreign bytes, is a fork of the agent.
+ */
+static int map_twice(struct shared_status *shared, int fd)
 {
-	void *memory = mmap(NULL, sizeof(struct shared_status), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *page, *view;
 
-	return memory == MAP_FAILED ? NULL : memory;
+	if (ftruncate(fd, sizeof(struct status_page)) < 0)
+		return -errno;
+	page = mmap(NULL, sizeof(struct status_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	shared->page = page;
+	if (madvise(page, sizeof(struct status_page), MADV_DONTFORK) < 0 ||
+	    fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return -errno;
+	view = mmap(NULL, sizeof(struct status_page), PROT_READ, MAP_SHARED, fd, 0);
+	if (view == MAP_FAILED)
+		return -errno;
+	shared->view = view;
+	return 0;
 }
 
-void shared_status_write(struct shared_status *shared, const struct status *status)
+int shared_status_init(struct shared_status *shared)
 {
-	const unsigned version = atomic_load_explicit(&shared->version, memory_order_relaxed);
+	cleanup_fd int fd = memfd_create("stook-status", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int err = fd < 0 ? -errno : map_twice(shared, fd);
 
-	atomic_store_explicit(&shared->version, version + 1, memory_order_relaxed);
+	if (err < 0)
+		shared_status_clear(shared);
+	return err;
+}
+
+void shared_status_clear(struct shared_status *shared)
+{
+	if (shared->page)
+		(void)munmap(shared->page, sizeof(struct status_page));
+	if (shared->view)
+		(void)munmap((void *)shared->view, sizeof(struct status_page));
+	*shared = (struct shared_status){0};
+}
+
+void shared_status_write(const struct shared_status *shared, const struct status *status)
+{
+	struct status_page *page = shared->page;
+	const unsigned version = atomic_load_explicit(&page->version, memory_order_relaxed);
+
+	atomic_store_explicit(&page->version, version + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	shared->status = *status;
-	atomic_store_explicit(&shared->version, version + 2, memory_order_release);
+	page->status = *status;
+	atomic_store_explicit(&page->version, version + 2, memory_order_release);
 }
 
 bool shared_status_read(const struct shared_status *shared, struct status *ret)
 {
+	const struct status_page *view = shared->view;
 	unsigned before, i;
 
 	for (i = 0; i < READ_TRIES; i++) {
-		before = atomic_load_explicit(&shared->version, memory_order_acquire);
-		*ret = shared->status;
+		before = atomic_load_explicit(&view->version, memory_order_acquire);
+		*ret = view->status;
 		atomic_thread_fence(memory_order_acquire);
 		if (!(before & 1) &&
-		    atomic_load_explicit(&shared->version, memory_order_relaxed) == before)
+		    atomic_load_explicit(&view->version, memory_order_relaxed) == before)
 			return true;
 	}
 	return false;

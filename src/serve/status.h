@@ -1,6 +1,6 @@
 /*
- * What the agent tells its server, in memory that both have mapped: the one writes, the other reads. Without an agent
- * there is none. Metrics and health follow from it and from the store.
+ * What the agent tells its server, in memory that both have mapped: the one writes, the other can only read. Without an
+ * agent there is none. Metrics and health follow from it and from the store.
  */
 #ifndef STOOK_SERVE_STATUS_H
 #define STOOK_SERVE_STATUS_H
@@ -32,16 +32,23 @@ struct status {
 	double rate_hz, budget; /* samples per second and CPU; share of the machine, 0: none */
 };
 
-struct shared_status {
+struct status_page {
 	atomic_uint version; /* odd: being written */
 	struct status status;
 };
 
-/* Mapped anew for this process and those that it forks; NULL when out of memory. */
-struct shared_status *shared_status_new(void);
+/* Zero-initialised: none. */
+struct shared_status {
+	struct status_page *page;	/* not mapped in processes that are forked */
+	const struct status_page *view; /* the same memory, which nobody can make writable */
+};
+
+/* 0 or a negative errno. */
+int shared_status_init(struct shared_status *shared);
+void shared_status_clear(struct shared_status *shared);
 
 /* One thread writes. */
-void shared_status_write(struct shared_status *shared, const struct status *status);
+void shared_status_write(const struct shared_status *shared, const struct status *status);
 
 /* False if the writer ended in the middle. */
 bool shared_status_read(const struct shared_status *shared, struct status *ret);

@@ -235,6 +235,7 @@ else
 	check_equal "server: it has no capability" \
 		"$(sed -n 's/^CapEff:\t*//p' "/proc/$server/status")" 0000000000000000
 	check "server: … and another user" test "$(stat -c %u "/proc/$server")" -ne 0
+	check_equal "server: it can write nothing that the agent has mapped" "$(grep -c 'rw-s' "/proc/$server/maps")" 0
 	# Its processes for questions are gone soon: look while they are there.
 	check_equal "server: a question may use as much memory as the agent" "$(python3 - "$server" "$T/page" <<'PYTHON'
 import socket, sys, time

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -292,13 +294,50 @@ TEST(metrics_have_losses_and_walks_by_name)
 
 TEST(a_status_is_read_whole)
 {
-	struct shared_status *shared = shared_status_new();
+	struct shared_status shared = {0};
 	struct status status = {.entries = 1}, read;
 
-	CHECK(shared != NULL);
-	shared_status_write(shared, &status);
-	CHECK(shared_status_read(shared, &read));
+	CHECK_EQ(shared_status_init(&shared), 0);
+	shared_status_write(&shared, &status);
+	CHECK(shared_status_read(&shared, &read));
 	CHECK_EQ(read.entries, 1);
-	shared->version++; /* the writer died in the middle */
-	CHECK(!shared_status_read(shared, &read));
+	shared.page->version++; /* the writer died in the middle */
+	CHECK(!shared_status_read(&shared, &read));
+	shared_status_clear(&shared);
+}
+
+/* In the process that the agent forks for its server. */
+static int look_at(const struct shared_status *shared)
+{
+	struct status read;
+	unsigned char resident;
+
+	if (mincore(shared->page, 1, &resident) == 0 || errno != ENOMEM)
+		return 1;
+	if (mprotect((void *)shared->view, 1, PROT_READ | PROT_WRITE) == 0 || errno != EACCES)
+		return 2;
+	return !shared_status_read(shared, &read) ? 3 : read.entries != 2 ? 4 : 0;
+}
+
+TEST(only_its_maker_writes_a_status)
+{
+	struct shared_status shared = {0};
+	struct status status = {.entries = 1};
+	int fds[2], end = -1;
+	pid_t pid;
+	char byte;
+
+	CHECK_EQ(shared_status_init(&shared), 0);
+	shared_status_write(&shared, &status);
+	CHECK_EQ(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(read(fds[0], &byte, 1) == 1 ? look_at(&shared) : 5);
+	status.entries = 2;
+	shared_status_write(&shared, &status);
+	CHECK_EQ(write(fds[1], "", 1), 1);
+	CHECK_EQ(waitpid(pid, &end, 0), pid);
+	CHECK_EQ(end, 0);
+	CHECK_EQ(close(fds[0]) | close(fds[1]), 0);
+	shared_status_clear(&shared);
 }
