@@ -116,20 +116,42 @@ check "agent.conf: has settings" test -s "$work/settings"
 if command -v systemd-analyze >/dev/null; then
 	check "the service is confined: systemd-analyze security" \
 		systemd-analyze security --offline=true --threshold=35 --no-pager systemd/stook-agent.service
+	# The drop-in that stook-agent(1) shows, in place: other paths than that of the program are the packages'.
+	mkdir -p "$work/units/stook-agent.service.d"
+	sed 's,^ExecStart=[^ ]*,ExecStart=/bin/true,' systemd/stook-agent.service >"$work/units/stook-agent.service"
+	sed -n '/^\[Service\]/,/^\.Ed/p' docs/stook-agent.1 | grep -v '^\.' >"$work/units/stook-agent.service.d/override.conf"
+	check "the drop-in for TCP: is there" grep -q '^RestrictAddressFamilies=AF_INET AF_INET6' \
+		"$work/units/stook-agent.service.d/override.conf"
+	systemd-analyze verify --man=no "$work/units/stook-agent.service" >"$work/verified" 2>&1
+	check "the drop-in for TCP: systemd-analyze verify" is_same "$(grep stook "$work/verified")" ''
+	check "the drop-in for TCP: the service is confined" systemd-analyze security --offline=true --threshold=45 --no-pager \
+		"$work/units/stook-agent.service"
 else
 	echo "SKIP install: the service is confined: needs systemd-analyze"
 fi
+if command -v promtool >/dev/null; then
+	echo token >"$work/token"
+	sed -n '/^scrape_configs:/,/^\.Ed/p' docs/stook-agent.1 | grep -v '^\.' |
+		sed "s,/etc/prometheus/stook.token,$work/token," >"$work/prometheus.yml"
+	check "stook-agent(1): what Prometheus needs" promtool check config "$work/prometheus.yml"
+else
+	echo "SKIP install: stook-agent(1): what Prometheus needs: needs promtool"
+fi
 if python3 -c 'import yaml' 2>/dev/null; then
-	check "daemonset.yaml is YAML, without a key twice" python3 - packaging/daemonset.yaml <<-'PYTHON'
-	import sys, yaml
-	class Loader(yaml.SafeLoader):
-	    def construct_mapping(self, node, deep=False):
-	        keys = [key.value for key, _ in node.value]
-	        assert len(keys) == len(set(keys)), keys
-	        return super().construct_mapping(node, deep)
-	kinds = [part["kind"] for part in yaml.load_all(open(sys.argv[1]), Loader)]
-	sys.exit(kinds != ["Namespace", "DaemonSet"])
-	PYTHON
+	sed 's/#port //' packaging/daemonset.yaml >"$work/with_port.yaml"
+	check "daemonset.yaml: also if it serves a port" grep -q 'secretName: stook' "$work/with_port.yaml"
+	for file in packaging/daemonset.yaml "$work/with_port.yaml"; do
+		check "${file##*/} is YAML, without a key twice" python3 - "$file" <<-'PYTHON'
+		import sys, yaml
+		class Loader(yaml.SafeLoader):
+		    def construct_mapping(self, node, deep=False):
+		        keys = [key.value for key, _ in node.value]
+		        assert len(keys) == len(set(keys)), keys
+		        return super().construct_mapping(node, deep)
+		kinds = [part["kind"] for part in yaml.load_all(open(sys.argv[1]), Loader)]
+		sys.exit(kinds != ["Namespace", "DaemonSet"])
+		PYTHON
+	done
 else
 	echo "SKIP install: daemonset.yaml: needs python3-yaml"
 fi

@@ -136,6 +136,15 @@ check_equal "and is back" "$(get http://localhost/healthz)" ok
 end_server
 check "the socket is removed" [ ! -e "$T/s" ]
 
+# What daemonset.yaml asks whether the agent is ready: this store is, and an older one is not.
+read -ra probe < <(sed -n 's/.*exec: {command: \[[^,]*, \(.*\)\]}.*/\1/p' packaging/daemonset.yaml | tr -d ,)
+$tools/store_cost -k 72 -b $((begin - 7200)) "$T/old" "$T/in.pb.gz"
+check "the probe of daemonset.yaml" test -n "${probe[*]}"
+is_ready() { "$STOOK" "${probe[@]/--store=*/--store=$1}" >/dev/null 2>&1; }
+is_not_ready() { ! is_ready "$1"; }
+check "the probe: ready" is_ready "$store"
+check "the probe: not ready" is_not_ready "$T/old"
+
 # --- TCP -----------------------------------------------------------------------------------------------
 
 check_equal "TCP needs a token" "$("$STOOK" serve --store "$store" --listen 127.0.0.1:0 2>&1; echo $?)" \
