@@ -175,6 +175,48 @@ check "and not for scripts" grep -q '^#HttpOnly_127.0.0.1' "$T/cookies"
 check_equal "the cookie from another site" "$(status -b "$T/cookies" -H 'Sec-Fetch-Site: same-site' "$url/api/store")" 403
 check_equal "DNS rebinding" "$(status -H "$bearer" -H 'Host: evil.example' "$url/api/store")" 421
 
+# --- a proxy -------------------------------------------------------------------------------------------
+
+# The block of stook-serve(1), with other ports and files.
+if command -v nginx >/dev/null && command -v openssl >/dev/null; then
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$T/key" -out "$T/cert" -days 2 -subj /CN=profiles.example.org 2>/dev/null
+	tls=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	mkdir "$T/nginx"
+	cat >"$T/nginx/conf" <<-CONF
+	daemon off;
+	pid $T/nginx/pid;
+	error_log $T/nginx/error;
+	events {}
+	http {
+		access_log off;
+		client_body_temp_path $T/nginx/body;
+		proxy_temp_path $T/nginx/proxy;
+		fastcgi_temp_path $T/nginx/fastcgi;
+		uwsgi_temp_path $T/nginx/uwsgi;
+		scgi_temp_path $T/nginx/scgi;
+		$(sed -n '/^server {/,/^}/p' docs/stook-serve.1 |
+			sed "s,listen 443,listen 127.0.0.1:$tls,; s,/etc/ssl/certs/[^;]*,$T/cert,; s,/etc/ssl/private/[^;]*,$T/key,; s,127.0.0.1:8080,${url#*//},")
+	}
+	CONF
+	nginx -e "$T/nginx/error" -p "$T/nginx" -c "$T/nginx/conf" 2>"$T/nginx/said" </dev/null &
+	NGINX=$!
+	STARTED+=("$NGINX")
+	proxy() { curl -s -m 20 --cacert "$T/cert" --resolve "profiles.example.org:$tls:127.0.0.1" "$@"; }
+	proxied=https://profiles.example.org:$tls
+	answers() { [ -n "$(proxy -o /dev/null -w '%{http_code}' "$proxied/" | tr -d 0)" ]; }
+	check "nginx: the configuration of stook-serve(1)" wait_until 20 answers
+	check_equal "nginx: the page" "$(proxy -o /dev/null -w '%{http_code}' "$proxied/")" 200
+	check_equal "nginx: data need the token" "$(proxy -o /dev/null -w '%{http_code}' "$proxied/api/store")" 401
+	check_equal "nginx: the token" "$(proxy -H "$bearer" "$proxied/healthz")" ok
+	proxy -c "$T/tls_cookies" -H "$bearer" "$proxied/api/session"
+	check "nginx: the cookie is for TLS only" grep -qE '^#HttpOnly_profiles.example.org.*TRUE.*stook-' "$T/tls_cookies"
+	check_equal "nginx: the cookie" "$(proxy -b "$T/tls_cookies" -H 'Sec-Fetch-Site: same-origin' "$proxied/healthz")" ok
+	check_equal "nginx: another site" "$(proxy -b "$T/tls_cookies" -H 'Sec-Fetch-Site: cross-site' -o /dev/null -w '%{http_code}' "$proxied/healthz")" 403
+	kill "$NGINX"
+else
+	skip "nginx" "nginx and openssl"
+fi
+
 # --- other programs ------------------------------------------------------------------------------------
 
 if command -v go >/dev/null; then
