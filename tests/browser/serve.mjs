@@ -183,6 +183,33 @@ await pageTest("serve", async (test, page) => {
 		await page.evaluate("stook.showTab('flame')");
 		clean();
 	});
+	await test("regressions since a date", async () => {
+		const asked = () => page.requests.filter((address) => address.includes("/api/regressions?"));
+		const noted = () => page.until("/too little time/.test(document.getElementById('growth-note').textContent)");
+		await page.click("#regressions");
+		await noted();
+		assert.equal(new URL(asked().at(-1)).searchParams.get("from"), null);
+		assert.equal(await page.evaluate("new URLSearchParams(location.search).get('regressions')"), "all");
+		await page.evaluate(() => {
+			const input = document.getElementById("growth-from");
+			input.value = "2026-01-02";
+			input.dispatchEvent(new Event("change"));
+		});
+		await page.until("/regressions=2026-01-02/.test(location.search)");
+		await noted();
+		const from = await page.evaluate("`@${new Date(2026, 0, 2).getTime() / 1000}`");
+		assert.equal(new URL(asked().at(-1)).searchParams.get("from"), from);
+		await page.open(await page.evaluate("location.href"));
+		await ready();
+		await page.until("document.getElementById('growth').open");
+		await noted();
+		assert.equal(await page.evaluate("document.getElementById('growth-from').value"), "2026-01-02");
+		assert.equal(new URL(asked().at(-1)).searchParams.get("from"), from);
+		await page.press("Escape");
+		await page.until("!/regressions/.test(location.search)");
+		page.errors = page.errors.filter((line) => !/status of 404/.test(line));
+		clean();
+	});
 	await test("downloads in every format", async () => {
 		const links = await page.evaluate("[...document.querySelectorAll('#downloads-list a')].map((a) => a.href)");
 		assert.equal(links.length, 10);

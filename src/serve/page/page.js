@@ -11,6 +11,7 @@ class Page {
 		this.shown = shownOfAddress();
 		this.app = null;
 		this.asked = new AbortController();
+		this.askedGrowth = new AbortController();
 		this.pristine = [...document.body.children].filter((child) => !this.isOwn(child)).map((child) => child.cloneNode(true));
 		this.chart = new Chart({
 			select: (range, isBase) => this.select(range, isBase),
@@ -192,18 +193,33 @@ class Page {
 		byId("kind").hidden = names.length < 2;
 	}
 
-	async showGrowth() {
-		byId("growth").showModal();
+	/* since: a date; empty: all that the store has. */
+	async showGrowth(since = this.shown.growth || "") {
+		this.askedGrowth.abort();
+		this.askedGrowth = new AbortController();
+		const { signal } = this.askedGrowth;
+		this.shown.growth = since;
+		this.save();
+		if (!byId("growth").open) byId("growth").showModal();
+		byId("growth-from").value = since;
 		byId("growth-table").hidden = true;
-		byId("growth-note").textContent = "Looking at the whole store\u2026";
+		byId("growth-note").textContent = since ? `Looking at the time since ${since}\u2026` : "Looking at the whole store\u2026";
 		try {
-			const { rows } = await askServer("/api/regressions", { where: this.shown.where, value: this.shown.value });
+			const from = since && `@${new Date(`${since}T00:00`).getTime() / 1000}`;
+			const { rows } = await askServer("/api/regressions", { from, where: this.shown.where, value: this.shown.value }, signal);
 			byId("growth-note").textContent = rows.length ? "" : "None that is significant.";
 			byId("growth-body").replaceChildren(...rows.map((row) => this.growthRow(row)));
 			byId("growth-table").hidden = !rows.length;
 		} catch (error) {
+			if (signal.aborted) return;
 			byId("growth-note").textContent = error.message;
 		}
+	}
+
+	hideGrowth() {
+		this.askedGrowth.abort();
+		this.shown.growth = null;
+		this.save();
 	}
 
 	growthRow({ factor, error, since, cost, name, module, service }) {
@@ -224,6 +240,7 @@ async function mainOfServer() {
 	const page = new Page();
 	window.page = page; /* for the console, and for tests */
 	await page.load();
+	if (page.shown.growth !== null) page.showGrowth();
 	page.showValues();
 	page.watch();
 }

@@ -20,6 +20,11 @@ function rangeOfText(text) {
 	return range.length === 2 && range[0] < range[1] && range[0] >= 0 ? range : null;
 }
 
+/* Since when regressions are listed: a date; empty: all the time; null: they are not. */
+function growthOfText(text) {
+	return text === "all" ? "" : /^\d{4}-\d\d-\d\d$/.test(text || "") && !isNaN(new Date(text)) ? text : null;
+}
+
 function shownOfAddress() {
 	const parts = new URLSearchParams(location.search);
 	const own = rangeOfText(parts.get("time"));
@@ -34,6 +39,7 @@ function shownOfAddress() {
 		value: parts.get("value") || "",
 		where: parts.get("where") || "",
 		isLive: parts.get("live") === "1",
+		growth: growthOfText(parts.get("regressions")),
 	};
 }
 
@@ -47,6 +53,7 @@ function addressOfShown(shown) {
 	if (shown.value) parts.set("value", shown.value);
 	if (shown.where) parts.set("where", shown.where);
 	if (shown.isLive) parts.set("live", "1");
+	if (shown.growth !== null) parts.set("regressions", shown.growth || "all");
 	return parts.size || parts.toString() ? `?${parts}` : location.pathname;
 }
 
@@ -71,6 +78,8 @@ function listenToRanges(page) {
 	on("choose-all", "click", () => page.select(null, false));
 	on("live-view", "click", () => page.toggleLive());
 	on("regressions", "click", () => page.showGrowth());
+	on("growth-from", "change", () => page.showGrowth(byId("growth-from").value));
+	on("growth", "close", () => page.hideGrowth());
 	addEventListener("keydown", (event) => {
 		if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
 		const action = { l: () => page.toggleLive(), r: () => page.showGrowth(), b: () => page.compare(page.shown.base ? "" : "same") }[event.key];
