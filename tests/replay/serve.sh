@@ -48,6 +48,25 @@ check_equal "a difference" "$(get 'http://localhost/api/diff?from=-5m&format=jso
 	python3 -c 'import json,sys; j=json.load(sys.stdin); print([r["name"] for r in j["rows"] if r["self"]["kind"]])')" "[]"
 check "the policy" grep -qi "^content-security-policy: default-src 'none'; script-src 'self'" <(get -I http://localhost/)
 check_equal "HEAD has no body" "$(get -I http://localhost/healthz | sed -n '/^\r$/,$p' | wc -l)" 1
+# Five days, and from the fourth on a function takes more time; all times are questions of the description's JSON.
+if python3 -c 'import yaml' 2>/dev/null; then
+	printf '%s\n' 'redis;main;get 30' 'redis;main;set 30' 'redis;main;del 40' | $tools/make_pprof --all >"$T/grows.pb.gz"
+	$tools/store_cost -d 5 -e 1800 -n 1000 -c 0 -g set:3:60 "$T/grows" "$T/grows.pb.gz" >/dev/null
+	"$STOOK" serve --store "$T/grows" --listen "unix:$T/g" 2>/dev/null </dev/null &
+	GROWS=$!
+	STARTED+=("$GROWS")
+	wait_until 20 [ -S "$T/g" ]
+	days='from=@1700000000&to=@1700440000'
+	check "a regression" grep -q '"name": "set"' <(curl -s -m 20 --unix-socket "$T/g" "http://localhost/api/regressions?$days")
+	check_equal "docs/api.yaml is what the server does" "$(python3 tests/replay/check_api.py src/serve/api.c "$T/g" \
+		/api/store "/api/labels?$days" "/api/series?$days&by=comm" "/api/series?$days&by=category" "/api/regressions?$days" \
+		/api/regressions '/api/profile?from=@0' '/api/profile?from=@0&format=svg' '/api/profile?from=@0&format=csv' \
+		'/api/diff?from=@1700220000&to=@1700440000' / /stook.js /stook.css /debug/pprof/ '/debug/pprof/profile?seconds=3600' \
+		/metrics /healthz 2>&1)" ""
+	kill "$GROWS"
+else
+	skip "docs/api.yaml" "python3-yaml"
+fi
 # As socat does when its input ends. The request and the end arrive together, or nearly.
 check_equal "clients that close their half" "$(python3 - "$T/s" <<'PYTHON'
 import socket, sys
