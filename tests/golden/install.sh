@@ -21,6 +21,7 @@ has_section() { readelf --sections --wide "$1" | grep -q " \\$2 "; }
 has_no_section() { ! has_section "$@"; }
 build_id() { readelf --notes "$1" 2>/dev/null | sed -n 's/.*Build ID: //p'; }
 is_same() { [ "$1" ] && [ "$1" = "$2" ]; }
+is_without() { ! grep -q "$1" "$2"; }
 is_smaller() { [ $(($(stat -c %s "$1") * 4)) -le $(($(stat -c %s "$2") * 3)) ]; }
 
 # The name and the checksum in .gnu_debuglink are those of the debug file.
@@ -123,7 +124,7 @@ if command -v systemd-analyze >/dev/null; then
 	check "the drop-in for TCP: is there" grep -q '^RestrictAddressFamilies=AF_INET AF_INET6' \
 		"$work/units/stook-agent.service.d/override.conf"
 	systemd-analyze verify --man=no "$work/units/stook-agent.service" >"$work/verified" 2>&1
-	check "the drop-in for TCP: systemd-analyze verify" is_same "$(grep stook "$work/verified")" ''
+	check "the drop-in for TCP: systemd-analyze verify" is_without stook "$work/verified"
 	check "the drop-in for TCP: the service is confined" systemd-analyze security --offline=true --threshold=45 --no-pager \
 		"$work/units/stook-agent.service"
 else
