@@ -237,7 +237,7 @@ else
 	check "server: … and another user" test "$(stat -c %u "/proc/$server")" -ne 0
 	check_equal "server: it can write nothing that the agent has mapped" "$(grep -c 'rw-s' "/proc/$server/maps")" 0
 	# Its processes for questions are gone soon: look while they are there.
-	check_equal "server: a question may use as much memory as the agent" "$(python3 - "$server" "$T/page" <<'PYTHON'
+	check_equal "server: a question may use 1.5 times as much memory as the agent" "$(python3 - "$server" "$T/page" <<'PYTHON'
 import socket, sys, time
 end = time.monotonic() + 30
 while time.monotonic() < end:
@@ -261,7 +261,7 @@ while time.monotonic() < end:
 		except BlockingIOError:
 			pass
 PYTHON
-)" "128 MiB"
+)" "192 MiB"
 	kill -KILL "$server"
 	check "server: it is started again" wait_until 30 is_another
 	server=$(server_pid) epochs=$(nr_epochs)
