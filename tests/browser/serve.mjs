@@ -1,20 +1,33 @@
-// The page of stook serve in a browser: the chart, ranges, differences, links, keyboard, hostile names, the token.
+// The page of stook serve in Chromium and in Firefox: the chart by each label and value, ranges, differences, search, links,
+// keyboard, hostile names, the token.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeProfile } from "./lib/made_profile.mjs";
 import { pageTest, root, run, scratch } from "./lib/page_test.mjs";
 
 const tools = join(root, "build/tests/tools");
 const token = "0123456789abcdef0123";
 const script = "<script>alert(1)</script>";
 
+const container = "4f5e6d7c8b9a".repeat(5) + "4f5e";
+
+// Each epoch has this profile.
 function makeStore() {
-	writeFileSync(scratch("in.stacks"),
-		`redis;main;libc.so!read;sys_read_[k] 3\n${script};main;${script} 5\nnginx;main;serve 2\n`);
-	writeFileSync(scratch("in.pb.gz"),
-		run("sh", ["-c", `${tools}/make_pprof --all <${scratch("in.stacks")} | base64`]), "base64");
+	const ms = 1_000_000;
+	const labels = (thread, process, its, unit) => ({ thread, process, container: its, unit });
+	const redis = labels("redis", "redis-server", container, "redis.service");
+	writeProfile(scratch("in.pb.gz"), {
+		types: [["sleeping", "nanoseconds"], ["samples", "count"], ["cpu", "nanoseconds"]],
+		samples: [
+			{ stack: ["main", "read@libc.so", "sys_read@[kernel.kallsyms]"], values: [0, 3, 30 * ms], labels: redis },
+			{ stack: ["main", script], values: [0, 5, 50 * ms], labels: labels(script, script, script, script) },
+			{ stack: ["main", "serve"], values: [0, 2, 20 * ms], labels: labels("nginx", "nginx", "", "nginx.service") },
+			{ stack: ["main", "epoll_wait"], values: [4000 * ms, 0, 0], labels: redis },
+		],
+	});
 	// All 72 epochs are over when the test begins: otherwise one more could end during it.
 	const begin = Math.floor(Date.now() / 1000) - 730;
 	run(join(tools, "store_cost"), ["-k", "72", "-b", String(begin), scratch("store"), scratch("in.pb.gz")]);
@@ -42,10 +55,17 @@ if (!existsSync(join(tools, "store_cost"))) {
 	console.log("SKIP serve: needs build/tests/tools/store_cost");
 	process.exit();
 }
-makeStore();
 const url = await serve();
 
-await pageTest("serve", async (test, page) => {
+for (const browser of ["chromium", "firefox"]) {
+	for (const ending of ["", "-wal", "-shm", "-lock"])
+		rmSync(scratch(`store${ending}`), { force: true });
+	makeStore(); // anew: its times must be the last minutes
+	await pageTest(browser === "chromium" ? "serve" : `serve, ${browser}`, testPage, { browser });
+}
+process.exit();
+
+async function testPage(test, page) {
 	const clean = () => {
 		assert.deepEqual(page.errors.filter((text) => !/status of 401/.test(text)), [], "console errors");
 		assert.deepEqual(page.requests.filter((address) => !address.startsWith(url) && !/^(data|about|blob):/.test(address)), []);
@@ -92,6 +112,58 @@ await pageTest("serve", async (test, page) => {
 		await ready();
 		assert.deepEqual(await page.evaluate("page.chart.data.series.map((row) => row.name)"), [script, "redis", "nginx"]);
 		assert.match(await text("chart-legend"), /redis/);
+		clean();
+	});
+	const choose = async (id, value) => {
+		await page.evaluate((wanted, chosen) => {
+			const select = document.getElementById(wanted);
+			if (![...select.options].some((option) => option.value === chosen))
+				throw new Error(`no ${chosen}`);
+			select.value = chosen;
+			select.dispatchEvent(new Event("change"));
+		}, id, value);
+		await ready();
+	};
+	await test("by process, container and unit", async () => {
+		await page.evaluate("window.alert = () => { window.wasAlerted = true }");
+		for (const [label, names] of Object.entries({
+			process: [script, "redis-server", "nginx"],
+			container: [script, container, ""],
+			unit: [script, "redis.service", "nginx.service"],
+		})) {
+			await choose("by", label);
+			assert.deepEqual(await page.evaluate("page.chart.data.series.map((row) => row.name)"), names);
+			assert((await text("chart-legend")).includes(script));
+			assert.equal(await page.evaluate("document.querySelectorAll('section script, main script').length"), 0);
+			await page.click("#chart-legend li:nth-child(1) button"); // a condition with that name
+			await ready();
+			assert.equal(await page.evaluate("page.shown.where"), `${label}="${script}"`);
+			assert.equal(await page.evaluate("page.chart.data.series.length"), 1);
+			await page.evaluate("page.change({ where: '' })");
+			await ready();
+		}
+		await choose("by", "comm");
+		assert.equal(await page.evaluate("window.wasAlerted"), undefined);
+		clean();
+	});
+	await test("on and off the CPU", async () => {
+		const onCpu = await total();
+		assert.deepEqual(await page.evaluate("[...document.getElementById('kind').options].map((option) => option.text).sort()"),
+			["Off CPU: sleeping", "On CPU"]);
+		await choose("kind", "sleeping");
+		assert.deepEqual(await page.evaluate("page.chart.data.series.map((row) => row.name)"), ["redis"]);
+		assert.equal(await total() / onCpu, 40);
+		assert.match(await page.evaluate("page.chart.rateText(page.chart.most)"), /^0\.4 threads$/);
+		await choose("kind", "");
+		assert.equal(await total(), onCpu);
+		clean();
+	});
+	await test("search", async () => {
+		await page.click("#search");
+		await page.type("sys_");
+		await page.until("/30.* % matched/.test(document.getElementById('search-status').textContent)");
+		await page.press("Escape");
+		await page.evaluate("stook.search.set('')");
 		clean();
 	});
 	await test("names are text", async () => {
@@ -230,5 +302,4 @@ await pageTest("serve", async (test, page) => {
 		if (process.env.SHOTS) await page.screenshot(join(process.env.SHOTS, "narrow.png"));
 		clean();
 	});
-});
-process.exit();
+}

@@ -30,21 +30,17 @@
 // about:). No host name resolves; 127.0.0.1 can be connected to.
 //
 // The browser's profile folder is temporary: it is removed by close(), also when the test throws or
-// is interrupted. tests/browser/lib/page_test.mjs is the harness of a test.
+// is interrupted. firefox.mjs has the same methods; browser.mjs has the ones that are the same in
+// both, and tests/browser/lib/page_test.mjs is the harness of a test.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, join, resolve } from "node:path";
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DevtoolsPipe } from "./devtools_pipe.mjs";
+import { Browser, findProgram, loadLimitMs, startLimitMs } from "./browser.mjs";
+import { PipeCommands } from "./commands.mjs";
 import { keyEvent, modifierMask } from "./keys.mjs";
 
-const startLimitMs = 60000;
-const loadLimitMs = 60000;
-const untilLimitMs = 30000;
-const inside = /^(file|data|blob|about):/;
 const buttonBits = { left: 1, right: 2, middle: 4 };
 
 // The page must look the same on every machine, without access to the network.
@@ -60,64 +56,26 @@ const flags = [
 
 // Returns the path of Chromium, which has different names in distributions, or null.
 export function findChromium() {
-	for (const folder of (process.env.PATH ?? "").split(delimiter))
-		for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
-			const path = join(folder, name);
-			try {
-				accessSync(path, constants.X_OK);
-				return path;
-			} catch {
-				continue;
-			}
-		}
-	return null;
+	return findProgram(["chromium", "chromium-browser", "google-chrome"]);
 }
 
-function spawnBrowser(folder, width, height) {
-	const program = findChromium();
-	assert(program, "chromium is not installed");
-	const own = [`--user-data-dir=${folder}`, `--window-size=${width},${height}`];
-	if (process.getuid() === 0)
-		own.push("--no-sandbox");
-	// A separate process group, so that the helper processes end with the browser.
-	return spawn(program, [...flags, ...own, "about:blank"], {
-		stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-		detached: true,
-		env: { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_CACHE_HOME: folder },
-	});
-}
-
-export class Chromium {
-	#process;
-	#folder;
+export class Chromium extends Browser {
 	#pipe;
 	#sessionId;
-	#ended;
-	#lastWords = "";
 	#listeners = new Set();
-	#onExit = () => this.#destroy();
-	#onSignal = () => process.exit(130);
-	errors = [];
-	requests = [];
 
-	static async start({ width = 1200, height = 800 } = {}) {
-		const browser = new Chromium();
-		try {
-			await browser.#start(width, height);
-		} catch (error) {
-			await browser.close();
-			throw new Error(`chromium: ${error.message}\n${browser.#lastWords}`);
-		}
-		return browser;
+	constructor() {
+		super("chromium");
 	}
 
-	async #start(width, height) {
-		process.on("exit", this.#onExit);
-		for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
-			process.on(signal, this.#onSignal);
-		this.#folder = mkdtempSync(join(tmpdir(), "stook-chromium."));
-		this.#process = spawnBrowser(this.#folder, width, height);
-		this.#watch();
+	async start(width, height) {
+		const own = [`--user-data-dir=${this.folder}`, `--window-size=${width},${height}`];
+		if (process.getuid() === 0)
+			own.push("--no-sandbox");
+		this.spawn(findChromium(), [...flags, ...own, "about:blank"],
+			["ignore", "ignore", "pipe", "pipe", "pipe"], (why) => this.#pipe?.close(why));
+		this.#pipe = new PipeCommands(this.process.stdio[4], this.process.stdio[3]);
+		this.#pipe.onEvent = (method, params) => this.#handle(method, params);
 		const call = (method, params, more) =>
 			this.#pipe.call(method, params, { limitMs: startLimitMs, ...more });
 		const { targetInfos } = await call("Target.getTargets");
@@ -131,21 +89,8 @@ export class Chromium {
 		await this.setViewport(width, height);
 	}
 
-	#watch() {
-		const child = this.#process;
-		this.#pipe = new DevtoolsPipe(child.stdio[4], child.stdio[3]);
-		this.#pipe.onEvent = (method, params) => this.#handle(method, params);
-		child.stderr.on("data", (text) => {
-			this.#lastWords = (this.#lastWords + text).slice(-2000);
-		});
-		this.#ended = new Promise((settled) => {
-			const end = (why) => {
-				this.#pipe.close(new Error(why));
-				settled();
-			};
-			child.on("error", (error) => end(error.message));
-			child.on("exit", (status, signal) => end(`ended (${signal ?? status})`));
-		});
+	askToEnd() {
+		return this.#pipe.call("Browser.close");
 	}
 
 	#handle(method, params) {
@@ -184,20 +129,11 @@ export class Chromium {
 				reject(new Error(`${name} did not come within ${limitMs} ms`));
 			}, limitMs);
 			this.#listeners.add(listener);
-			this.#ended.then(() => {
+			this.ended.then(() => {
 				clearTimeout(timer);
 				reject(new Error("the browser ended"));
 			});
 		});
-	}
-
-	get requestsOut() {
-		return this.requests.filter((url) => !inside.test(url));
-	}
-
-	assertClean() {
-		assert.deepEqual(this.errors, [], "console errors");
-		assert.deepEqual(this.requestsOut, [], "requests out");
 	}
 
 	// Loads the page, even if only the part after '#' changes; returns when it is loaded.
@@ -233,41 +169,14 @@ export class Chromium {
 		return result.value;
 	}
 
-	// Waits until the expression is true.
-	async until(expression, limitMs = untilLimitMs) {
-		const end = Date.now() + limitMs;
-		while (!(await this.evaluate(`Boolean(${expression})`))) {
-			assert(Date.now() < end, `not within ${limitMs} ms: ${expression}`);
-			await new Promise((wake) => setTimeout(wake, 20));
-		}
-	}
-
-	// Returns when all changes so far are painted, that is in the second frame from now.
-	async painted() {
-		await this.evaluate("new Promise(done => requestAnimationFrame(() => " +
-			"requestAnimationFrame(() => done())))");
-	}
-
-	// Returns the centre of the first element that matches the selector, in window pixels.
-	async centre(selector) {
-		const point = await this.evaluate((wanted) => {
-			const box = document.querySelector(wanted)?.getBoundingClientRect();
-			return box && { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-		}, selector);
-		assert(point, `nothing matches '${selector}'`);
-		return point;
-	}
-
 	#mouse(type, x, y, more = {}) {
 		return this.call("Input.dispatchMouseEvent", { type, x, y, ...more });
 	}
 
 	// click(x, y, options) or click(selector, options)
 	async click(...where) {
-		const at = typeof where[0] === "string"
-			? { ...(await this.centre(where[0])), options: where[1] }
-			: { x: where[0], y: where[1], options: where[2] };
-		const { button = "left", count = 1, modifiers = [] } = at.options ?? {};
+		const at = await this.placeOf(where);
+		const { button = "left", count = 1, modifiers = [] } = at.options;
 		const mask = modifierMask(modifiers);
 		await this.#mouse("mouseMoved", at.x, at.y, { modifiers: mask });
 		for (let clickCount = 1; clickCount <= count; clickCount++) {
@@ -304,11 +213,6 @@ export class Chromium {
 		await this.call("Input.dispatchKeyEvent", { type: "keyUp", ...key, text: undefined });
 	}
 
-	async type(text) {
-		for (const character of text)
-			await this.press(character === " " ? "Space" : character);
-	}
-
 	// Selects files in an <input type="file">, as a user would.
 	async chooseFiles(selector, paths) {
 		const { root } = await this.call("DOM.getDocument");
@@ -342,34 +246,5 @@ export class Chromium {
 		if (path)
 			writeFileSync(path, bytes);
 		return bytes;
-	}
-
-	async close() {
-		if (this.#process?.pid && this.#process.exitCode === null) {
-			const timer = setTimeout(() => this.#kill(), 3000);
-			await this.#pipe.call("Browser.close").catch(() => {});
-			await this.#ended;
-			clearTimeout(timer);
-		}
-		this.#destroy();
-		process.off("exit", this.#onExit);
-		for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
-			process.off(signal, this.#onSignal);
-	}
-
-	#kill() {
-		try {
-			process.kill(-this.#process.pid, "SIGKILL");
-		} catch {
-			// all processes have ended
-		}
-	}
-
-	#destroy() {
-		if (this.#process?.pid)
-			this.#kill();
-		if (this.#folder)
-			rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
-		this.#folder = null;
 	}
 }

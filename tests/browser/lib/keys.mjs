@@ -1,4 +1,4 @@
-// Key events for the DevTools Protocol, from readable names: "a", "Enter", "Control+f",
+// Key events for the DevTools Protocol and for WebDriver, from readable names: "a", "Enter", "Control+f",
 // "Shift+ArrowLeft".
 
 const modifierBits = { Alt: 1, Control: 2, Meta: 4, Shift: 8 };
@@ -26,10 +26,15 @@ function codeOf(character) {
 	return /^[0-9]$/.test(character) ? `Digit${character}` : "";
 }
 
-// A key sends its text, unless Control, Alt or Meta makes it a command.
-export function keyEvent(chord) {
+function namesOf(chord) {
 	const parts = chord === "+" ? ["+"] : chord.replace(/\+\+$/, "+plus").split("+");
 	const name = parts.pop().replace(/^plus$/, "+");
+	return { name, parts };
+}
+
+// A key sends its text, unless Control, Alt or Meta makes it a command.
+export function keyEvent(chord) {
+	const { name, parts } = namesOf(chord);
 	const modifiers = modifierMask(parts);
 	const isCommand = (modifiers & ~modifierBits.Shift) !== 0;
 	if (name in named) {
@@ -46,4 +51,25 @@ export function keyEvent(chord) {
 		modifiers,
 		text: isCommand ? undefined : name,
 	};
+}
+
+// Private characters of WebDriver; other keys are their own.
+const characters = {
+	Backspace: 0xe003, Tab: 0xe004, Enter: 0xe007, Shift: 0xe008, Control: 0xe009, Alt: 0xe00a, Escape: 0xe00c,
+	PageUp: 0xe00e, PageDown: 0xe00f, End: 0xe010, Home: 0xe011, ArrowLeft: 0xe012, ArrowUp: 0xe013, ArrowRight: 0xe014,
+	ArrowDown: 0xe015, Insert: 0xe016, Delete: 0xe017, Meta: 0xe03d, Space: 0x20,
+};
+
+function characterOf(name) {
+	if (/^F\d+$/.test(name))
+		return String.fromCharCode(0xe030 + Number(name.slice(1)));
+	if (!(name in characters) && [...name].length !== 1)
+		throw new Error(`unknown key '${name}'`);
+	return name in characters ? String.fromCharCode(characters[name]) : name;
+}
+
+// Returns the characters that WebDriver has for the keys: the modifiers, and the key.
+export function keyCharacters(chord) {
+	const { name, parts } = namesOf(chord);
+	return { modifiers: parts.map(characterOf), key: characterOf(name) };
 }

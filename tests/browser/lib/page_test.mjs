@@ -1,4 +1,4 @@
-// Harness for tests of pages in Chromium. A file of tests/browser looks like this:
+// Harness for tests of pages in Chromium, or in Firefox. A file of tests/browser looks like this:
 //
 //	import assert from "node:assert/strict";
 //	import { pageTest, scratch, stook } from "./lib/page_test.mjs";
@@ -12,7 +12,7 @@
 //	});
 //
 // Each test() prints `PASS name` or `FAIL name: why`, and the next one uses the same page. The
-// browser and the scratch folder are removed at the end. Prints SKIP without Chromium.
+// browser and the scratch folder are removed at the end. Prints SKIP without the browser.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,6 +20,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Chromium, findChromium } from "./chromium.mjs";
+import { Firefox, findFirefox } from "./firefox.mjs";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 
@@ -63,14 +64,18 @@ export async function check(name, body) {
 	}
 }
 
-export async function pageTest(title, body, window) {
-	if (!findChromium()) {
-		console.log(`SKIP ${title}: needs chromium`);
+// The browsers' drivers and programs.
+const kinds = { chromium: [Chromium, findChromium], firefox: [Firefox, findFirefox] };
+
+export async function pageTest(title, body, { browser = "chromium", ...window } = {}) {
+	const [kind, find] = kinds[browser];
+	if (!find()) {
+		console.log(`SKIP ${title}: needs ${browser}`);
 		return;
 	}
 	let page;
 	await check(`${title}: starts`, async () => {
-		page = await Chromium.start(window);
+		page = await kind.start(window);
 	});
 	if (!page)
 		return;
