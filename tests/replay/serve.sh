@@ -254,43 +254,8 @@ fi
 
 server=$(pgrep -P "$SERVER")
 memory() { awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$server/status"; }
-check_equal "malformed requests, slow clients, many connections" "$(python3 - "${url##*:}" "$token" <<'PYTHON'
-import os, random, socket, sys, time
-port, token = int(sys.argv[1]), sys.argv[2]
-random.seed(1)
-parts = [b"GET ", b"POST ", b"/", b"/api/profile?from=", b"%", b"%00", b" HTTP/1.1", b" HTTP/9.9", b"\r\n", b"\n", b"\0",
-	b"Host: localhost\r\n", b"Content-Length: -1\r\n", b"Content-Length: 99999999999999999999\r\n",
-	b"Transfer-Encoding: chunked\r\n", b"\r\n\r\n", b"ffffffffffffffff\r\n", b"A" * 5000, b": ", b"\xff\xfe",
-	b"Authorization: Bearer " + token.encode() + b"\r\n", b"Connection: keep-alive\r\n", b"../", b"where=((", b"&by=,"]
-for _ in range(10000):
-	with socket.create_connection(("127.0.0.1", port), 30) as s:
-		try:
-			s.sendall(b"".join(random.choices(parts, k=random.randint(1, 12))))
-			if random.random() < 0.05:
-				s.settimeout(0.02)
-				s.recv(100)
-		except OSError:
-			pass
-# Slow ones, as many as may be; all end when their time is over.
-start = time.time()
-slow = []
-for _ in range(1000):
-	s = socket.socket()
-	s.setblocking(False)
-	s.connect_ex(("127.0.0.1", port))
-	slow.append(s)
-time.sleep(2)
-for s in slow:
-	try:
-		s.send(b"GET / HT")
-	except OSError:
-		pass
-s = socket.create_connection(("127.0.0.1", port), 60)
-s.settimeout(60)
-s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n")
-print(s.recv(12).decode(), "in time" if time.time() - start < 50 else "late")
-PYTHON
-)" "HTTP/1.1 200 in time"
+check_equal "malformed requests, slow clients, many connections" \
+	"$(python3 tests/tools/attack_server.py "${url##*:}" "$token")" "HTTP/1.1 200 in time"
 check "memory is bounded: $(memory) MB" [ "$(memory)" -lt 64 ]
 check "it is the same process" [ "$server" = "$(pgrep -P "$SERVER")" ]
 for _ in 1 2 3 4 5 6; do
@@ -299,4 +264,33 @@ for _ in 1 2 3 4 5 6; do
 done
 wait "${wait_for[@]}"
 check_equal "questions over everything" "$(status -H "$bearer" "$url/healthz" | sed 's/503/200/')" 200
+
+# --- Prometheus ------------------------------------------------------------------------------------------
+
+if command -v prometheus >/dev/null; then
+	port=$(free_port)
+	cat >"$T/prometheus.yml" <<-END
+		global: { scrape_interval: 1s }
+		scrape_configs:
+		- job_name: stook
+		  authorization: { credentials_file: $T/token }
+		  static_configs: [ { targets: [ "${url#http://}" ] } ]
+	END
+	prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/prometheus" --web.listen-address="127.0.0.1:$port" \
+		>"$T/prometheus.log" 2>&1 </dev/null &
+	PROMETHEUS=$!
+	STARTED+=("$PROMETHEUS")
+	# scraped METRIC: prints the value that Prometheus has of it.
+	scraped() {
+		curl -s -m 10 -G --data-urlencode "query=$1" "http://127.0.0.1:$port/api/v1/query" |
+			python3 -c 'import json,sys; print(*(r["value"][1] for r in json.load(sys.stdin)["data"]["result"]))' 2>/dev/null
+	}
+	is_scraped() { [ "$(scraped up)" = 1 ] && [ "$(scraped 'stook_store_blocks{length="epoch"}')" = 72 ]; }
+	check "Prometheus scrapes it" wait_until 40 is_scraped
+	check_equal "Prometheus has no warning about it" "$(grep -c 'level=\(warn\|error\)' "$T/prometheus.log")" 0
+	kill "$PROMETHEUS"
+	wait "$PROMETHEUS" 2>/dev/null
+else
+	skip "Prometheus" "prometheus"
+fi
 end_server
