@@ -1,9 +1,10 @@
-// Takes screenshots of the files drawn by tools/pictures: node tools/pictures.mjs FROM TO
+// Takes screenshots of the files drawn by tools/pictures, and of the server: node tools/pictures.mjs FROM TO
 //
 // Each is a Chromium window of 1200 by 700 pixels, or as high as the flame graph. The PNG files
 // have a palette of up to 256 colours, which reduces them to a third; on plain surfaces no
 // difference is visible.
 
+import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deflateSync, inflateSync } from "node:zlib";
@@ -126,7 +127,16 @@ function withPalette(png) {
 
 const functionNamed = (name) => `stook.model.functions.name.findIndex((text) => stook.model.texts[text] === "${name}")`;
 
-// name, file and fragment, dark theme, script to run before the screenshot
+// Shows all of the time that the server's store has, and selects parts of it.
+const serverShows = (more) => `(async () => {
+	const { data } = page.chart;
+	const at = (point) => data.from + point * data.step;
+	const [from, to] = [at(data.covered.indexOf(1)), at(data.covered.lastIndexOf(1) + 1)];
+	const part = (one, other) => [one, other].map((share) => Math.round(from + share * (to - from)));
+	await page.change({ time: [from, to], ...${more} });
+})()`;
+
+// name, file and fragment or "link" for the server, dark theme, script to run before the screenshot
 const pictures = [
 	["flame", "flame.svg"],
 	["categories", "categories.svg"],
@@ -141,6 +151,8 @@ const pictures = [
 		const { starts } = stook.model.slices;
 		stook.setRange([Math.floor(starts.length * 0.41), Math.floor(starts.length * 0.6)]);
 	})()`],
+	["server", "link", false, serverShows("{ selected: part(0.3, 0.5) }")],
+	["server-compared", "link", true, serverShows("{ base: part(0.3, 0.5), selected: part(0.6, 0.8) }")],
 ];
 
 const wait = (ms) => new Promise((wake) => setTimeout(wake, ms));
@@ -156,14 +168,19 @@ function heightOf(file) {
 async function take(page, [name, file, dark = false, before]) {
 	await page.setDark(dark);
 	await page.setViewport(width, heightOf(file));
-	await page.open(`file://${join(from, file)}`);
-	if (file.startsWith("page"))
+	const isServer = file === "link";
+	await page.open(isServer ? readFileSync(join(from, file), "utf8").trim() : `file://${join(from, file)}`);
+	if (isServer || file.startsWith("page"))
 		await page.until("document.body.dataset.ready");
 	if (before)
 		await page.evaluate(before);
+	await page.until("!document.body?.dataset.loading"); // the server's
 	await wait(500); // animations
 	await page.painted();
-	page.assertClean();
+	if (isServer)
+		assert.deepEqual(page.errors, []);
+	else
+		page.assertClean();
 	const png = withPalette(await page.screenshot());
 	writeFileSync(join(to, `${name}.png`), png);
 	console.log(`${name}.png  ${Math.round(png.length / 1000)} kB`);
