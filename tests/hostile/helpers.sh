@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The helper processes that read other people's files: their rights, and a run in which they are killed at
-# random all the time (KILLS=1000 for an hour of it). It ends in time, loses no sample, and all that is missing
-# are names that were asked for at such a moment.
+# The helper processes that read other people's files: their rights, and runs, of profile and of the agent, in which they
+# are killed at random all the time (KILLS=1000 for an hour of it). They end in time, lose no sample, and all that is
+# missing are names that were asked for at such a moment.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -9,6 +9,19 @@ need_live
 
 KILLS=${KILLS:-120}
 SECONDS_OF_RUN=$((KILLS / 15 + 2))
+
+# kill_helpers: kills one of the helpers of $run again and again, at random moments. Leaves how often in $nr.
+kill_helpers() {
+	local pids
+	nr=0
+	while kill -0 "$run" 2>/dev/null && [ $nr -lt "$KILLS" ]; do
+		mapfile -t pids < <(helpers)
+		if [ ${#pids[@]} -gt 0 ]; then
+			kill -KILL "${pids[RANDOM % ${#pids[@]}]}" 2>/dev/null && nr=$((nr + 1))
+		fi
+		sleep 0.0$((RANDOM % 9 + 1))
+	done
+}
 
 # helpers: prints the pids of stook's helper processes.
 helpers() {
@@ -71,14 +84,7 @@ done
 
 # --- killed at random ----------------------------------------------------------------------------------
 
-nr=0
-while kill -0 "$run" 2>/dev/null && [ $nr -lt "$KILLS" ]; do
-	mapfile -t all < <(helpers)
-	if [ ${#all[@]} -gt 0 ]; then
-		kill -KILL "${all[RANDOM % ${#all[@]}]}" 2>/dev/null && nr=$((nr + 1))
-	fi
-	sleep 0.0$((RANDOM % 9 + 1))
-done
+kill_helpers
 is_gone() { ! kill -0 "$run" 2>/dev/null; }
 wait_until $((SECONDS_OF_RUN + 20)) is_gone
 took=$(($(now_ms) - begin))
@@ -92,6 +98,34 @@ all=$(sum_matching '^new[0-9]+;.*spin_|^new[0-9]+;.*\[unknown\]|^new[0-9]+;.*new
 named=$(sum_matching '^new[0-9]+;.*spin_inner')
 note "$named of $all samples of new programs have names"
 check "$nr kills: most names are there" test "$all" -gt 100 -a $((named * 100)) -ge $((all * 60))
+
+# --- an agent ----------------------------------------------------------------------------------------
+
+STORE=$T/store
+"$STOOK" agent --store "$STORE" --epoch 1 --budget off -F 499 >"$T/agent.log" 2>"$T/err" </dev/null &
+run=$!
+STARTED+=("$run")
+wait_until 20 grep -q 'sampling at' "$T/err" || fail "agent" "it does not sample"
+keep_starting &
+starter=$!
+STARTED+=("$starter")
+wait_until 20 has_helpers || fail "agent" "there are no parsers of names"
+kill_helpers
+wait "$starter"
+cp "$PROGRAMS/spin" "$T/programs/last"
+start "$T/programs/last" 600
+is_named() { "$STOOK" query -q --store "$STORE" --where comm=last -f 2>/dev/null | grep -q ';spin_inner '; }
+check "agent, $nr kills: names come back" wait_until 60 is_named
+stop "$PID"
+kill -TERM "$run"
+wait "$run"
+check_equal "agent, $nr kills: status" $? 0
+check "agent, $nr kills: the sums agree" test "$(grep -c 'do not agree' "$T/err")" -eq 0
+read -r lost gaps < <(build/tests/tools/print_store -e "$STORE" comm | awk '
+	$1 == "epoch" { lost += $5; gaps += end && $2 > end + 1e6; end = $3 }
+	END { print lost + 0, gaps + 0 }')
+check_equal "agent, $nr kills: no sample is lost" "$lost" 0
+check_equal "agent, $nr kills: there is no time without an epoch" "$gaps" 0
 
 # --- memory ------------------------------------------------------------------------------------------
 
