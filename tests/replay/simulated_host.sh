@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Runs a session's parts on a synthetic host (tests/tools/simulate.c) and checks what its samples became. All of
 # their addresses must be in the right file, and no sample may vanish, on a small host and on one that has too many
-# processes and files for the memory that it may use. On a host whose containers come and go, nothing may only grow.
+# processes and files for the memory that it may use. On a host whose containers come and go, nothing may only grow;
+# an agent's keeper and store are a part of that run. (The file grows until the store is swept, once a day.)
 #
 #   tests/replay/simulated_host.sh          half an hour on a small host: seconds
+#   tests/replay/simulated_host.sh agent    8 hours of an agent, with an epoch each 10 s: minutes
 #   tests/replay/simulated_host.sh month    30 days on 256 CPUs with 20,000 processes: minutes
 #
 # shellcheck source=tests/live/lib.sh
@@ -53,6 +55,36 @@ all_flat() {
 	check "$1: no file is refused" grep -q 'files [0-9]*, refused 0,' "$T/simulated"
 }
 
+# no_higher NAME COLUMN: for what rises and falls, such as the store's tables of what it has already: the second half of
+# the time has no higher value than the first.
+no_higher() {
+	local column
+	column=$(awk -v want="$2" 'NR == 1 { gsub(/heap MB/, "heap"); for (i = 1; i <= NF; i++) if ($i == want) print i }' "$T/simulated")
+	check_equal "$1: $2 $(awk -v c="$column" '
+		/^ *[0-9]/ { row[nr++] = $c }
+		END {
+			for (i = 0; i < nr; i++) if (row[i] > max[i >= nr / 2]) max[i >= nr / 2] = row[i]
+			printf "at most %s then at most %s\n", max[0], max[1]
+			print (max[1] <= 1.1 * max[0]) > "'"$T/is_flat"'"
+		}' "$T/simulated")" "$(cat "$T/is_flat")" 1
+}
+
+# kept NAME NR: the intervals are in the store.
+kept() {
+	check "$1: $2 epochs are stored" grep -qx "epochs stored $2, dropped 0" "$T/simulated"
+}
+
+if [ "${1:-}" = agent ]; then
+	simulate agent 99 hours=8 containers=200 storm_minutes=5 samples_storm=40 samples_calm=20 interval_s=10 \
+		calm_step_s=5 store=2 seed=5 rows=24 checked=5000 profile_mib=16 table_mib=32
+	no_higher agent heap
+	no_higher agent descr.
+	no_higher agent files
+	no_higher agent slots
+	kept agent 2879
+	cat "$T/simulated" >&2
+	exit
+fi
 if [ "${1:-}" = month ]; then
 	# shellcheck disable=SC2086
 	simulate month 97 $MONTH
@@ -61,7 +93,8 @@ if [ "${1:-}" = month ]; then
 	exit
 fi
 simulate endless 99 hours=10 containers=200 storm_minutes=0.2 calm_step_s=30 samples_calm=1 programs_calm=0.2 \
-	interval_s=300 seed=3 rows=20 checked=5000
+	interval_s=300 store=2 seed=3 rows=20 checked=5000
 all_flat endless
+kept endless 120
 simulate small 99
 simulate crowded 30 processes=4000 files=2000 table_mib=8 storm_minutes=0.2 hours=0.2 seed=2

@@ -5,6 +5,8 @@
  *	 hour  heap MB   RSS MB  descr. process    files  tables   slots  pool MB …
  *	  0.1     21.9     29.6     391    2003      393     377    1877     11.9
  *
+ * With store=HOURS, each interval is an epoch that goes to a store, which keeps so many hours, as in `stook agent`.
+ *
  * The records are those that the kernel side would send: it sees the pool as user space has written it, counts
  * equal stacks of an epoch, and sends a raw stack if something is missing. A stack of known content is checked after
  * it went all the way: each address must have become the right offset of the right file. The exit status is 1 if
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/keeper.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/fd_io.h"
@@ -71,6 +74,7 @@
 	X(stalls, 1) /* seconds in the storm in which we do not run */             \
 	X(rows, 10)                                                                \
 	X(first_s, 2) /* at the full rate, at the start */                         \
+	X(store, 0)                                                                \
 	X(calm_step_s, 5)
 
 static struct wishes {
@@ -124,6 +128,8 @@ static struct simulation {
 	struct profile *profile, *named; /* named: likewise */
 	struct unwinder *unwinder;
 	struct drain *drain;
+	struct keeper keeper;
+	char store_folder[64];
 	struct queued_event *events;
 	size_t nr_events, cap_events;
 	uint64_t event_bytes, ring_bytes, ring_used, ring_raw, raw_second, raw_of_second;
@@ -822,11 +828,45 @@ static void take_part(void)
 		     profile_take_part(&sim.named, part.profile) == 0,
 	     "out of memory");
 	name_frames();
+	if (wishes.store > 0) {
+		part.began_ns = sim.part_began_ns;
+		part.ended_ns = sim.now_ns;
+		part.period_ns = NS_PER_SEC / SAMPLE_HZ;
+		need(keeper_add(&sim.keeper, sim.named, &part) == 0, "cannot keep");
+	}
 	file_table_sweep(sim.names);
 	runtime_table_close_gone(sim.runtime_names);
 	runtime_table_sweep(sim.runtime_names);
 	session_part_clear(&part);
 	sim.part_began_ns = sim.now_ns;
+}
+
+static void open_store(void)
+{
+	struct keeper_settings *settings = calloc(1, sizeof(*settings));
+	char path[sizeof(sim.store_folder) + 8];
+	struct error error;
+
+	need(settings, "out of memory");
+	settings->retain_ns = (uint64_t)(wishes.store * 3600e9);
+	(void)snprintf(sim.store_folder, sizeof(sim.store_folder), "/tmp/stook-simulate.XXXXXX");
+	need(mkdtemp(sim.store_folder), "cannot make a folder");
+	(void)snprintf(path, sizeof(path), "%s/store", sim.store_folder);
+	need(keeper_open(&sim.keeper, path, settings, &error) == 0, "cannot open the store");
+}
+
+static void close_store(void)
+{
+	static const char *const files[] = {"store", "store-wal", "store-shm", "store-lock"};
+	char path[sizeof(sim.store_folder) + 16];
+	size_t i;
+
+	keeper_close(&sim.keeper);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", sim.store_folder, files[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(sim.store_folder);
 }
 
 /* --- the table --------------------------------------------------------------------------------- */
@@ -843,9 +883,9 @@ static size_t nr_descriptors(void)
 
 static void print_head(void)
 {
-	printf("%7s %8s %8s %7s %8s %8s %7s %7s %8s %8s %8s %8s %8s %8s %9s %8s\n", "hour",
+	printf("%7s %8s %8s %7s %8s %8s %7s %7s %8s %8s %8s %8s %8s %8s %9s %8s %8s\n", "hour",
 	       "heap MB", "RSS MB", "descr.", "process", "files", "tables", "slots", "pool MB",
-	       "frames", "samples", "raw", "too many", "evicted", "lost ev.", "real s");
+	       "frames", "samples", "raw", "too many", "evicted", "lost ev.", "real s", "store MB");
 }
 
 static void print_row(uint64_t began_ns)
@@ -867,14 +907,15 @@ static void print_row(uint64_t began_ns)
 	for (i = 0; i < UNWIND_MAX_TABLES; i++)
 		tables += unwind_pool_tables(pool)[i].state == UNWIND_TABLE_READY;
 	printf("%7.2f %8.1f %8.1f %7zu %8zu %8zu %7zu %7zu %8.1f %8zu %8zu %8" PRIu64 " %8" PRIu64
-	       " %8zu %9" PRIu64 " %8.1f\n",
+	       " %8zu %9" PRIu64 " %8.1f %8.2f\n",
 	       (double)(sim.now_ns - START_NS) / 3600e9,
 	       (double)(heap.uordblks + heap.hblkhd - sim.own_bytes) / 1e6,
 	       (double)rss * (double)sysconf(_SC_PAGESIZE) / 1e6, nr_descriptors(),
 	       process_table_nr(sim.processes), file_table_nr(sim.files), tables, slots,
 	       (double)cost.bytes / 1e6, profile_nr_frames(sim.profile),
 	       profile_nr_samples(sim.profile), sim.nr_raw, sim.nr_too_many, cost.nr_evicted,
-	       sim.nr_lost_events, (double)(real_ns() - began_ns) / 1e9);
+	       sim.nr_lost_events, (double)(real_ns() - began_ns) / 1e9,
+	       (double)sim.keeper.bytes / 1e6);
 	(void)fflush(stdout);
 }
 
@@ -921,6 +962,8 @@ static void print_sums(void)
 	       cost.nr_tables, cost.nr_evicted, sim.tables.nr_refused, (double)cost.bytes / 1e6,
 	       (double)cost.chunk_bytes / 1e6, (double)sim.most_limbo / 1e6,
 	       runtime_table_nr(sim.runtimes));
+	printf("epochs stored %" PRIuFAST64 ", dropped %" PRIuFAST64 "\n", sim.keeper.nr_stored,
+	       sim.keeper.nr_dropped);
 	printf("slowest poll %.1f ms\n", (double)sim.slowest_poll_ns / 1e6);
 }
 
@@ -1109,7 +1152,11 @@ int main(int argc, char **argv)
 	sim.now_ns = START_NS;
 	make_host();
 	make_session();
+	if (wishes.store > 0)
+		open_store();
 	run();
+	if (wishes.store > 0)
+		close_store();
 	drain_free(sim.drain);
 	unwinder_free(sim.unwinder);
 	profile_free(sim.profile);
