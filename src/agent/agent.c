@@ -100,7 +100,7 @@ struct agent {
 	int signal_fd; /* SIGUSR1; SIGHUP with a configuration */
 	unsigned pauses;
 	struct session_cost before;    /* of sessions that have ended */
-	atomic_uint_fast64_t store_ns; /* CPU time for labels and the store */
+	atomic_uint_fast64_t store_ns; /* CPU time for labels and writing epochs */
 	uint64_t stored_ns;	       /* when epochs were last given to be named */
 	uint64_t given_ns;	       /* how long these epochs took */
 	uint64_t wait_ns;	       /* how long the present ones wait */
@@ -141,6 +141,7 @@ static struct governor_reading read_cost(const struct agent *agent)
 {
 	const struct session_cost sessions = cost_of_sessions(agent);
 	const uint64_t thread_ns = intervals_cpu_ns(agent->stacks.intervals);
+	const uint64_t upkeep_ns = agent->keeper.upkeep_ns;
 	struct process_usage usage;
 
 	process_own_usage(false, agent->server_pid, &usage);
@@ -151,7 +152,8 @@ static struct governor_reading read_cost(const struct agent *agent)
 		.cost_ns[COST_STORE] = agent->store_ns,
 		.cost_ns[COST_SWITCHES] = sessions.switch_ns,
 		.cost_ns[COST_EVENTS] = rest_of(usage.own_ns, thread_ns + sessions.record_ns),
-		.cost_ns[COST_NAMES] = rest_of(thread_ns, agent->store_ns),
+		.cost_ns[COST_NAMES] = rest_of(thread_ns, agent->store_ns + upkeep_ns),
+		.cost_ns[COST_UPKEEP] = upkeep_ns,
 		.cost_ns[COST_HELPERS] = usage.helper_ns,
 	};
 }
@@ -869,13 +871,15 @@ static int take(void *context, struct profile *profile, const struct session_par
 {
 	const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct agent *agent = context;
+	const uint64_t upkeep_ns = agent->keeper.upkeep_ns;
 	const int err = keeper_add(&agent->keeper, profile, part);
 
 	if (atomic_exchange(&agent->shrinks_naming, false)) {
 		symbolizer_end_reading(agent->stacks.names.symbolizer);
 		(void)malloc_trim(0);
 	}
-	agent->store_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	agent->store_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns -
+			   (agent->keeper.upkeep_ns - upkeep_ns);
 	return err;
 }
 

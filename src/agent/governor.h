@@ -2,10 +2,10 @@
  * Holds what a run without end costs within a budget. Pure arithmetic over readings of the cost.
  *
  * Some of the cost is in proportion to the samples that are taken: the programs in the kernel, the records that they
- * send, the profiles that are stored. The rest is not: process events, names, unwind tables. The rate of the samples is
- * moved by the first part only, to what the rest leaves of the budget. If the rest alone is more than the budget,
- * samples are not what can be saved on: then work is shed in the order of enum governor_shed, and if the cost stays far
- * above the budget even so, the run had better pause.
+ * send, the profiles that are stored. The rest is not: process events, names, unwind tables, and removing old epochs,
+ * which takes longer the larger the store is. The rate of the samples is moved by the first part only, to what the rest
+ * leaves of the budget. If the rest alone is more than the budget, samples are not what can be saved on: then work is
+ * shed in the order of enum governor_shed, and if the cost stays far above the budget even so, the run had better pause.
  */
 #ifndef STOOK_AGENT_GOVERNOR_H
 #define STOOK_AGENT_GOVERNOR_H
@@ -21,6 +21,7 @@
 	X(SWITCHES, false, "switches") /* BPF programs, with --off-cpu */ \
 	X(EVENTS, false, "process events")                                \
 	X(NAMES, false, "names")                                          \
+	X(UPKEEP, false, "upkeep")   /* removing old epochs */            \
 	X(HELPERS, false, "helpers") /* processes that read files */
 
 enum governor_cost {

@@ -168,10 +168,11 @@ static void count_walks(struct keeper *keeper, const struct profile *profile)
 
 /*
  * Only this reads old blocks, so only this may find out that the store is damaged. Nothing would ever be removed from
- * it again. Any other failure is one of the next epoch, too.
+ * it again. Any other failure is one of the next epoch, too. What cannot be done at once goes on after the next epoch.
  */
 static void expire(struct keeper *keeper)
 {
+	const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	const struct keeper_settings *settings = keeper->settings;
 	const uint64_t retain_ns = settings->retain_ns;
 	const struct store_limits limits = {
@@ -191,6 +192,7 @@ static void expire(struct keeper *keeper)
 		keeper->expire_ns = now_ns + EXPIRE_NS;
 	if (err == -EBADMSG && begin_anew(keeper, &error) < 0)
 		complain_error(&error);
+	keeper->upkeep_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 }
 
 int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part)

@@ -36,6 +36,7 @@ struct keeper {
 	atomic_uint_fast64_t nr_stored, nr_dropped, bytes;
 	atomic_uint_fast64_t stored_ns;	  /* CLOCK_MONOTONIC, of the last epoch; 0: none */
 	atomic_uint_fast64_t left_out_ns; /* of samples, by rules */
+	atomic_uint_fast64_t upkeep_ns;	  /* CPU time of removing what is too old or too much */
 	/* Time on a CPU, by how the walks of its stacks ended. */
 	atomic_uint_fast64_t user_walks_ns[NR_WALK_ENDS], kernel_walks_ns[NR_WALK_ENDS];
 };

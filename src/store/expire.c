@@ -1,15 +1,29 @@
 /*
  * Removing old blocks, and what only they referred to.
  *
- * Nothing counts references: an epoch would have to change a row for each of its stacks. Instead all blocks are read
- * now and then, and objects that are in none are deleted. Since an hour refers to nearly all that its minutes and
- * epochs do, this is due once a day, or when the store is too large.
+ * Nothing counts references: an epoch would have to change a row for each of its stacks. Instead a *sweep* reads all
+ * blocks now and then, and deletes objects that are in none. Since an hour refers to much of what its minutes and
+ * epochs do, this is due once a day, or after blocks were removed because the store was too large.
+ *
+ * A sweep of a large store takes a minute of CPU time, and its deletions would fill the log. So each call does a slice
+ * of it, in a transaction of its own, while epochs are appended in between. It reads blocks, then the objects that they
+ * refer to, and marks what is in use; then it deletes what has no mark. Nothing that is in use escapes it:
+ *
+ *  - Objects with a number that was given after the beginning are not deleted, and what they refer to is marked.
+ *  - An object that an append finds, and so refers to, is marked (objects.marks), and so is all that it consists of,
+ *    since that was looked for, too.
+ *  - A sum of blocks gets a number above theirs. If it is one that the sweep is past, so are theirs.
+ *
+ * A sweep that was not finished, since the process ended or something failed, has changed nothing that is in use, and
+ * begins anew.
  */
 #include "store/store.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -17,63 +31,54 @@
 
 #define NS_PER_DAY 86400000000000ULL
 
-/* Rounds of removing blocks and sweeping, when the store is too large. */
-#define MAX_ROUNDS 8
+/* A store that has reached its limit is made smaller by a tenth, so that this is not due again soon. */
+#define AIM(limit) ((limit) / 10 * 9)
 
-/* Numbers are given in order, and never again: a thousand a second would take two years. Others are damage. */
-#define MAX_NUMBER (1LL << 36)
+/*
+ * Room for the log within the limit. SQLite writes the log back when it has 4 MB, and it has one transaction more: an
+ * epoch, or a slice. It is longer only while a reader takes its time.
+ */
+#define MOST_LOG_BYTES	(8ULL << 20)
+#define LOG_ROOM(limit) ((limit) / 8 < MOST_LOG_BYTES ? (limit) / 8 : MOST_LOG_BYTES)
+
+/* What a call does at most, besides reading SLICE_BYTES: each row and page goes through the log. */
+#define REMOVED_BLOCKS 256  /* of each level */
+#define VACUUMED_PAGES 1024 /* that are given back to the file system */
+
+/* What rows count for in a slice, in bytes, besides their content. */
+#define ROW_BYTES     64
+#define DELETED_BYTES 1024
+
+/* Each round of removing blocks takes twice as much as the one before: there is no need for more. */
+#define MAX_ROUNDS 16
 
 /* --- objects in use --------------------------------------------------------------------------- */
 
-struct marks {
-	struct store *store;
-	uint8_t *bits[NR_OBJECT_KINDS];
-	uint64_t limit[NR_OBJECT_KINDS]; /* all numbers are less */
+/* The kinds that refer to others: to later ones only, and strings. */
+static const enum object_kind marked_kinds[] = {OBJECT_LABELS, OBJECT_STACK, OBJECT_FRAME,
+						OBJECT_MODULE};
+
+enum sweep_step {
+	SWEEP_BLOCKS,
+	SWEEP_OBJECTS, /* those of marked_kinds, one after the other */
+	SWEEP_DELETIONS = SWEEP_OBJECTS + ARRAY_SIZE(marked_kinds), /* of each kind */
+	SWEEP_END = SWEEP_DELETIONS + NR_OBJECT_KINDS,
 };
 
-static void marks_clear(struct marks *marks)
-{
-	size_t i;
+struct sweep {
+	struct store *store;
+	struct object_marks marks;
+	unsigned step;
+	int64_t cursor; /* the last row of this step that was read */
+	int64_t left;	/* bytes of the present slice */
+};
 
-	for (i = 0; i < NR_OBJECT_KINDS; i++)
-		free(marks->bits[i]);
+static void mark(struct sweep *sweep, enum object_kind kind, int64_t number)
+{
+	object_mark(&sweep->marks, kind, (uint64_t)number);
 }
 
-static int marks_init(struct marks *marks, struct store *store)
-{
-	char text[64];
-	int64_t least, most;
-	size_t i;
-
-	*marks = (struct marks){.store = store};
-	for (i = 0; i < NR_OBJECT_KINDS; i++) {
-		(void)snprintf(text, sizeof(text), "SELECT min(id) FROM %s", object_tables[i]);
-		least = store_number(store, text, -1);
-		(void)snprintf(text, sizeof(text), "SELECT max(id) FROM %s", object_tables[i]);
-		most = store_number(store, text, -1);
-		if (least < 0 || most < least || most > MAX_NUMBER)
-			return objects_errno(store->db) ?: -EBADMSG;
-		marks->limit[i] = (uint64_t)most + 1;
-		marks->bits[i] = calloc(marks->limit[i] / 8 + 1, 1);
-		if (!marks->bits[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static void mark(struct marks *marks, enum object_kind kind, uint64_t number)
-{
-	if (number < marks->limit[kind])
-		marks->bits[kind][number / 8] |= (uint8_t)(1U << number % 8);
-}
-
-/* The rows of a damaged table may have any number. */
-static bool is_marked(const struct marks *marks, enum object_kind kind, uint64_t number)
-{
-	return number < marks->limit[kind] && marks->bits[kind][number / 8] & (1U << number % 8);
-}
-
-static int mark_block(struct marks *marks, struct bytes bytes)
+static int mark_block(struct sweep *sweep, struct bytes bytes)
 {
 	cleanup(block_reader_clear) struct block_reader reader;
 	int result = block_reader_open(&reader, bytes);
@@ -82,32 +87,32 @@ static int mark_block(struct marks *marks, struct bytes bytes)
 	if (result < 0)
 		return result;
 	for (i = 0; i < reader.nr_values; i++) {
-		mark(marks, OBJECT_STRING, (uint64_t)reader.values[i].type);
-		mark(marks, OBJECT_STRING, (uint64_t)reader.values[i].unit);
+		mark(sweep, OBJECT_STRING, reader.values[i].type);
+		mark(sweep, OBJECT_STRING, reader.values[i].unit);
 	}
 	while ((result = block_reader_next(&reader)) > 0) {
-		mark(marks, OBJECT_LABELS, (uint64_t)reader.at.labels);
-		mark(marks, OBJECT_STACK, (uint64_t)reader.at.stack);
+		mark(sweep, OBJECT_LABELS, reader.at.labels);
+		mark(sweep, OBJECT_STACK, reader.at.stack);
 	}
 	return result;
 }
 
-static void mark_labels(struct marks *marks, const struct stored_labels *labels)
+static void mark_labels(struct sweep *sweep, const struct stored_labels *labels)
 {
 	size_t i;
 
-	mark(marks, OBJECT_STRING, (uint64_t)labels->comm);
-	mark(marks, OBJECT_STRING, (uint64_t)labels->cgroup);
-	mark(marks, OBJECT_STRING, (uint64_t)labels->probe);
+	mark(sweep, OBJECT_STRING, labels->comm);
+	mark(sweep, OBJECT_STRING, labels->cgroup);
+	mark(sweep, OBJECT_STRING, labels->probe);
 	for (i = 0; i < labels->nr_others; i++) {
-		mark(marks, OBJECT_STRING, (uint64_t)labels->others[i].key);
-		mark(marks, OBJECT_STRING, (uint64_t)labels->others[i].text);
-		mark(marks, OBJECT_STRING, (uint64_t)labels->others[i].unit);
+		mark(sweep, OBJECT_STRING, labels->others[i].key);
+		mark(sweep, OBJECT_STRING, labels->others[i].text);
+		mark(sweep, OBJECT_STRING, labels->others[i].unit);
 	}
 }
 
 /* Marks what an object refers to. */
-static int mark_object(struct marks *marks, enum object_kind kind, int64_t number,
+static int mark_object(struct sweep *sweep, enum object_kind kind, int64_t number,
 		       struct bytes bytes)
 {
 	struct stored_labels labels;
@@ -117,28 +122,28 @@ static int mark_object(struct marks *marks, enum object_kind kind, int64_t numbe
 
 	switch (kind) {
 	case OBJECT_LABELS:
-		result = store_get_labels(marks->store, number, &labels);
+		result = store_get_labels(sweep->store, number, &labels);
 		if (!result)
-			mark_labels(marks, &labels);
+			mark_labels(sweep, &labels);
 		break;
 	case OBJECT_STACK:
 		(void)bytes_uleb(&bytes);
 		while (bytes.nr && !bytes.failed)
-			mark(marks, OBJECT_FRAME, bytes_uleb(&bytes));
+			mark(sweep, OBJECT_FRAME, (int64_t)bytes_uleb(&bytes));
 		break;
 	case OBJECT_FRAME:
 		result = stored_frame_parse(&frame, bytes);
 		if (result < 0)
 			break;
-		mark(marks, OBJECT_MODULE, (uint64_t)frame.module);
+		mark(sweep, OBJECT_MODULE, frame.module);
 		for (i = 0; i < frame.nr_lines; i++) {
-			mark(marks, OBJECT_STRING, (uint64_t)frame.lines[i].function);
-			mark(marks, OBJECT_STRING, (uint64_t)frame.lines[i].file);
+			mark(sweep, OBJECT_STRING, frame.lines[i].function);
+			mark(sweep, OBJECT_STRING, frame.lines[i].file);
 		}
 		break;
 	case OBJECT_MODULE:
 		(void)bytes_uleb(&bytes);
-		mark(marks, OBJECT_STRING, bytes_uleb(&bytes));
+		mark(sweep, OBJECT_STRING, (int64_t)bytes_uleb(&bytes));
 		break;
 	default:
 		break;
@@ -146,98 +151,144 @@ static int mark_object(struct marks *marks, enum object_kind kind, int64_t numbe
 	return result;
 }
 
-/* Calls `visit` with each row's number and content, or with 0 and a block's content. */
-static int for_each_row(struct marks *marks, const char *table, enum object_kind kind)
+/* Reads rows of a table from the cursor on, until the slice is over or the step is. */
+static int read_rows(struct sweep *sweep, const char *table, enum object_kind kind)
 {
-	char text[64];
+	char text[96];
 	cleanup(store_finalize) sqlite3_stmt *select = NULL;
-	bool is_block = kind == NR_OBJECT_KINDS;
-	int step, result = 0;
+	int step = SQLITE_ROW, result = 0;
 
-	(void)snprintf(text, sizeof(text), "SELECT id, content FROM %s", table);
-	select = store_prepare(marks->store, text);
+	(void)snprintf(text, sizeof(text), "SELECT id, content FROM %s WHERE id > ? ORDER BY id",
+		       table);
+	select = store_prepare(sweep->store, text);
 	if (!select)
-		return objects_errno(marks->store->db);
-	while (!result && (step = sqlite3_step(select)) == SQLITE_ROW) {
-		int64_t number = sqlite3_column_int64(select, 0);
+		return objects_errno(sweep->store->db);
+	sqlite3_bind_int64(select, 1, sweep->cursor);
+	while (!result && sweep->left > 0 && (step = sqlite3_step(select)) == SQLITE_ROW) {
 		struct bytes bytes = bytes_of(sqlite3_column_blob(select, 1),
 					      (size_t)sqlite3_column_bytes(select, 1));
 
-		if (is_block)
-			result = mark_block(marks, bytes);
-		else if (is_marked(marks, kind, (uint64_t)number))
-			result = mark_object(marks, kind, number, bytes);
+		sweep->cursor = sqlite3_column_int64(select, 0);
+		sweep->left -= ROW_BYTES + (int64_t)bytes.nr;
+		if (kind == NR_OBJECT_KINDS)
+			result = mark_block(sweep, bytes);
+		else if (object_is_marked(&sweep->marks, kind, (uint64_t)sweep->cursor))
+			result = mark_object(sweep, kind, sweep->cursor, bytes);
 	}
-	if (!result && step != SQLITE_DONE)
-		result = objects_errno(marks->store->db);
-	return result;
+	if (result < 0 || step == SQLITE_ROW)
+		return result;
+	return step == SQLITE_DONE ? 1 : objects_errno(sweep->store->db);
 }
 
 /* Most numbers that are not marked had their rows deleted long ago: the next row is looked for. */
-static int delete_unmarked(struct marks *marks, enum object_kind kind)
+static int delete_unmarked(struct sweep *sweep, enum object_kind kind)
 {
 	char text[64];
 	cleanup(store_finalize) sqlite3_stmt *find = NULL, *remove = NULL;
+	sqlite3 *db = sweep->store->db;
 	uint64_t number;
 	int64_t found;
 	int step;
 
 	(void)snprintf(text, sizeof(text), "SELECT id FROM %s WHERE id >= ? ORDER BY id LIMIT 1",
 		       object_tables[kind]);
-	find = store_prepare(marks->store, text);
+	find = store_prepare(sweep->store, text);
 	(void)snprintf(text, sizeof(text), "DELETE FROM %s WHERE id = ?", object_tables[kind]);
-	remove = find ? store_prepare(marks->store, text) : NULL;
+	remove = find ? store_prepare(sweep->store, text) : NULL;
 	if (!remove)
-		return objects_errno(marks->store->db);
-	for (number = 1; number < marks->limit[kind]; number++) {
-		if (is_marked(marks, kind, number))
+		return objects_errno(db);
+	for (number = (uint64_t)sweep->cursor + 1; number < sweep->marks.limit[kind]; number++) {
+		sweep->cursor = (int64_t)number;
+		if (object_is_marked(&sweep->marks, kind, number))
 			continue;
+		if (sweep->left <= 0) {
+			sweep->cursor--;
+			return 0;
+		}
 		sqlite3_reset(find);
 		sqlite3_bind_int64(find, 1, (int64_t)number);
 		step = sqlite3_step(find);
 		if (step == SQLITE_DONE)
 			break;
 		if (step != SQLITE_ROW)
-			return objects_errno(marks->store->db);
+			return objects_errno(db);
 		found = sqlite3_column_int64(find, 0);
 		sqlite3_reset(find);
 		if (found < (int64_t)number)
 			return -EBADMSG;
 		number = (uint64_t)found;
-		if (is_marked(marks, kind, number))
+		sweep->cursor = found;
+		sweep->left -= ROW_BYTES;
+		if (object_is_marked(&sweep->marks, kind, number))
 			continue;
 		sqlite3_reset(remove);
 		sqlite3_bind_int64(remove, 1, found);
 		if (sqlite3_step(remove) != SQLITE_DONE)
-			return objects_errno(marks->store->db);
+			return objects_errno(db);
+		sweep->left -= DELETED_BYTES;
 	}
+	return 1;
+}
+
+/* Does what is left of the present slice. 1: all is done; 0; or a negative errno. */
+static int sweep_some(struct sweep *sweep)
+{
+	int result;
+
+	while (sweep->step < SWEEP_END && sweep->left > 0) {
+		if (sweep->step == SWEEP_BLOCKS)
+			result = read_rows(sweep, "block", NR_OBJECT_KINDS);
+		else if (sweep->step < SWEEP_DELETIONS) {
+			enum object_kind kind = marked_kinds[sweep->step - SWEEP_OBJECTS];
+
+			result = read_rows(sweep, object_tables[kind], kind);
+		} else {
+			result = delete_unmarked(sweep,
+						 (enum object_kind)(sweep->step - SWEEP_DELETIONS));
+		}
+		if (result <= 0)
+			return result;
+		sweep->step++;
+		sweep->cursor = 0;
+		/* From here on only objects that are marked, or new, get known again. */
+		if (sweep->step == SWEEP_DELETIONS)
+			objects_forget(&sweep->store->objects);
+	}
+	return sweep->step == SWEEP_END;
+}
+
+static int begin_sweep(struct store *store)
+{
+	struct sweep *sweep = calloc(1, sizeof(*sweep));
+	int result = sweep ? object_marks_init(&sweep->marks, store->db) : -ENOMEM;
+
+	if (result < 0) {
+		if (sweep)
+			object_marks_clear(&sweep->marks);
+		free(sweep);
+		return result;
+	}
+	sweep->store = store;
+	store->upkeep.sweep = sweep;
+	store->objects.marks = &sweep->marks;
 	return 0;
 }
 
-/* Deletes the objects that no block refers to. */
-static int sweep(struct store *store)
+void store_end_sweep(struct store *store)
 {
-	static const enum object_kind order[] = {OBJECT_LABELS, OBJECT_STACK, OBJECT_FRAME,
-						 OBJECT_MODULE};
-	cleanup(marks_clear) struct marks marks;
-	int result = marks_init(&marks, store);
-	size_t i;
-
-	if (!result)
-		result = for_each_row(&marks, "block", NR_OBJECT_KINDS);
-	for (i = 0; !result && i < ARRAY_SIZE(order); i++)
-		result = for_each_row(&marks, object_tables[order[i]], order[i]);
-	for (i = 0; !result && i < NR_OBJECT_KINDS; i++)
-		result = delete_unmarked(&marks, (enum object_kind)i);
-	objects_forget(&store->objects);
-	return result;
+	store->objects.marks = NULL;
+	if (!store->upkeep.sweep)
+		return;
+	object_marks_clear(&store->upkeep.sweep->marks);
+	free(store->upkeep.sweep);
+	store->upkeep.sweep = NULL;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 /*
- * Deletes the blocks of a level that are older than age_ns and in a longer one. Returns how many, or a negative
- * errno.
+ * Deletes blocks of a level that are older than age_ns and in a longer one, the oldest first. Returns how many, or a
+ * negative errno.
  */
 static int64_t remove_old(struct store *store, enum block_level level, uint64_t age_ns,
 			  uint64_t now_ns)
@@ -246,13 +297,16 @@ static int64_t remove_old(struct store *store, enum block_level level, uint64_t 
 
 	if (!age_ns || age_ns >= now_ns)
 		return 0;
-	remove = store_prepare(store, "DELETE FROM block WHERE level = ?1 AND end_ns < ?2"
-				      " AND (summed OR level = ?3)");
+	/* The index has the beginnings only. */
+	remove = store_prepare(store, "DELETE FROM block WHERE id IN (SELECT id FROM block"
+				      " WHERE level = ?1 AND start_ns < ?2 AND end_ns < ?2"
+				      " AND (summed OR level = ?3) ORDER BY start_ns LIMIT ?4)");
 	if (!remove)
 		return objects_errno(store->db);
 	sqlite3_bind_int64(remove, 1, level);
 	sqlite3_bind_int64(remove, 2, (int64_t)(now_ns - age_ns));
 	sqlite3_bind_int64(remove, 3, LEVEL_HOUR);
+	sqlite3_bind_int64(remove, 4, REMOVED_BLOCKS);
 	if (sqlite3_step(remove) != SQLITE_DONE)
 		return objects_errno(store->db);
 	return sqlite3_changes(store->db);
@@ -268,46 +322,96 @@ static uint64_t used_bytes(const struct store *store)
 }
 
 /*
- * Deletes the oldest blocks of the finest level that has any, until their content is as much as `bytes`. Returns how
- * many.
+ * Deletes the oldest blocks of the finest level that has any, until their content is as much as upkeep.remove_bytes, or
+ * they are REMOVED_BLOCKS. Returns how many.
  */
-static int64_t remove_some(struct store *store, uint64_t bytes)
+static int64_t remove_some(struct store *store)
 {
-	cleanup(store_finalize) sqlite3_stmt *remove = store_prepare(
-		store,
-		"DELETE FROM block WHERE id IN (SELECT id FROM"
-		" (SELECT id, sum(length(content)) OVER (ORDER BY start_ns, id) - length(content)"
-		"  AS before FROM block WHERE level = ?1 AND (summed OR level = ?2))"
-		" WHERE before < ?3)");
-	int level;
+	cleanup(store_finalize) sqlite3_stmt *select =
+		store_prepare(store, "SELECT id, length(content) FROM block WHERE level = ?1"
+				     " AND (summed OR level = ?2) ORDER BY start_ns, id LIMIT ?3");
+	cleanup(store_finalize) sqlite3_stmt *remove =
+		store_prepare(store, "DELETE FROM block WHERE id = ?");
+	struct upkeep *upkeep = &store->upkeep;
+	int64_t ids[REMOVED_BLOCKS];
+	int level, nr = 0, step = SQLITE_DONE, i;
 
-	if (!remove)
+	if (!select || !remove)
 		return objects_errno(store->db);
-	for (level = LEVEL_EPOCH; level < NR_LEVELS; level++) {
+	for (level = LEVEL_EPOCH; level < NR_LEVELS && !nr; level++) {
+		sqlite3_reset(select);
+		sqlite3_bind_int64(select, 1, level);
+		sqlite3_bind_int64(select, 2, LEVEL_HOUR);
+		sqlite3_bind_int64(select, 3, REMOVED_BLOCKS);
+		while (upkeep->remove_bytes && (step = sqlite3_step(select)) == SQLITE_ROW) {
+			uint64_t bytes = (uint64_t)sqlite3_column_int64(select, 1);
+
+			ids[nr++] = sqlite3_column_int64(select, 0);
+			upkeep->remove_bytes -=
+				bytes < upkeep->remove_bytes ? bytes : upkeep->remove_bytes;
+		}
+		if (step != SQLITE_ROW && step != SQLITE_DONE)
+			return objects_errno(store->db);
+	}
+	sqlite3_reset(select);
+	for (i = 0; i < nr; i++) {
 		sqlite3_reset(remove);
-		sqlite3_bind_int64(remove, 1, level);
-		sqlite3_bind_int64(remove, 2, LEVEL_HOUR);
-		sqlite3_bind_int64(remove, 3, (int64_t)bytes);
+		sqlite3_bind_int64(remove, 1, ids[i]);
 		if (sqlite3_step(remove) != SQLITE_DONE)
 			return objects_errno(store->db);
-		if (sqlite3_changes(store->db))
-			return sqlite3_changes(store->db);
 	}
-	return 0;
+	return nr;
 }
 
-static int make_smaller(struct store *store, uint64_t limit)
+/*
+ * How much content of blocks to remove, for the store to be smaller by `bytes`: objects are expected to go in proportion.
+ * That is too little if shorter blocks are removed whose objects are in longer ones, too, which shows when a sweep is
+ * over: the next round removes twice as much.
+ */
+static uint64_t plan_round(struct store *store, uint64_t bytes, uint64_t used)
 {
-	uint64_t bytes = used_bytes(store);
-	int64_t nr = 1;
-	int round, result = 0;
+	const double content =
+		(double)store_number(store, "SELECT sum(length(content)) FROM block", 0);
+	struct upkeep *upkeep = &store->upkeep;
+	const double factor = (double)(1U << upkeep->nr_rounds);
 
-	for (round = 0; round < MAX_ROUNDS && bytes > limit && nr > 0 && !result; round++) {
-		nr = remove_some(store, bytes - limit);
-		result = nr < 0 ? (int)nr : sweep(store);
-		bytes = used_bytes(store);
+	if (upkeep->nr_rounds < MAX_ROUNDS)
+		upkeep->nr_rounds++;
+	return 1 + (uint64_t)(factor * (double)bytes * content / (double)used);
+}
+
+/*
+ * Begins or continues to make the store smaller than its limit: a round of removing blocks, which a sweep follows, and
+ * another one if that was not enough. While a sweep goes on, only growth beyond the limit is a reason for the next
+ * round. Returns how many blocks were removed, or a negative errno.
+ */
+static int64_t shrink(struct store *store, uint64_t limit)
+{
+	const uint64_t most = limit - LOG_ROOM(limit), aim = AIM(most), used = used_bytes(store);
+	struct upkeep *upkeep = &store->upkeep;
+	int64_t nr;
+
+	if (used > most)
+		upkeep->shrinks = true;
+	if (used <= aim)
+		upkeep->shrinks = false;
+	if (!upkeep->shrinks) {
+		upkeep->nr_rounds = 0;
+		upkeep->remove_bytes = 0;
+		return 0;
 	}
-	return result;
+	if (!upkeep->remove_bytes) {
+		if (used <= most && (upkeep->sweep || upkeep->is_round_over))
+			return 0;
+		upkeep->remove_bytes = plan_round(store, used - aim, used);
+	}
+	nr = remove_some(store);
+	if (!nr) { /* what is left is too young to be in a longer block */
+		upkeep->shrinks = false;
+		upkeep->remove_bytes = 0;
+	}
+	upkeep->is_round_over |= nr > 0 && !upkeep->remove_bytes;
+	return nr;
 }
 
 static bool is_sweep_due(const struct store *store, uint64_t now_ns)
@@ -315,7 +419,7 @@ static bool is_sweep_due(const struct store *store, uint64_t now_ns)
 	uint64_t last_ns = (uint64_t)store_number(
 		store, "SELECT value FROM meta WHERE key = 'last_sweep_ns'", 0);
 
-	return now_ns < last_ns || now_ns - last_ns >= NS_PER_DAY;
+	return store->upkeep.is_round_over || now_ns < last_ns || now_ns - last_ns >= NS_PER_DAY;
 }
 
 static int note_sweep(struct store *store, uint64_t now_ns)
@@ -327,33 +431,101 @@ static int note_sweep(struct store *store, uint64_t now_ns)
 	return store_execute(store, text) ? 0 : objects_errno(store->db);
 }
 
+/* Continues the sweep, or begins one that is due, with what is left of the slice. 0 or a negative errno. */
+static int sweep_on(struct store *store, uint64_t now_ns, int64_t *left)
+{
+	struct upkeep *upkeep = &store->upkeep;
+	int result = 0;
+
+	if (!upkeep->sweep && is_sweep_due(store, now_ns)) {
+		result = begin_sweep(store);
+		upkeep->is_round_over = false;
+	}
+	if (result < 0 || !upkeep->sweep)
+		return result;
+	upkeep->sweep->left = *left;
+	result = sweep_some(upkeep->sweep);
+	*left = upkeep->sweep->left;
+	if (result <= 0)
+		return result;
+	store_end_sweep(store);
+	return note_sweep(store, now_ns);
+}
+
+/* 1: more is to be done; 0; or a negative errno. */
+static int remove_slice(struct store *store, const struct store_limits *limits, uint64_t now_ns)
+{
+	const uint64_t ages[NR_LEVELS] = {limits->epochs_ns, limits->minutes_ns, limits->hours_ns};
+	struct upkeep *upkeep = &store->upkeep;
+	int64_t left = (int64_t)upkeep->slice_bytes, nr;
+	int level, result = 0;
+	bool has_more = false;
+
+	for (level = 0; level < NR_LEVELS; level++) {
+		nr = remove_old(store, (enum block_level)level, ages[level], now_ns);
+		if (nr < 0)
+			return (int)nr;
+		has_more |= nr == REMOVED_BLOCKS;
+	}
+	do {
+		nr = limits->bytes ? shrink(store, limits->bytes) : 0;
+		if (nr < 0)
+			return (int)nr;
+		left -= nr * DELETED_BYTES;
+		if (!upkeep->remove_bytes && left > 0)
+			result = sweep_on(store, now_ns, &left);
+	} while (!result && upkeep->shrinks && left > 0);
+	return result < 0 ? result : has_more || upkeep->shrinks || upkeep->sweep;
+}
+
+/* Gives free pages back to the file system, some at a time, and writes the log back if it is in the way. */
+static void give_back(struct store *store, uint64_t limit)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "PRAGMA incremental_vacuum(%d)", VACUUMED_PAGES);
+	if (store_number(store, "PRAGMA freelist_count", 0) > 0)
+		(void)store_execute(store, text);
+	if (!limit || store_bytes(store) <= limit)
+		return;
+	/* It does not wait for readers: there will be another time. */
+	(void)sqlite3_busy_timeout(store->db, 0);
+	(void)store_execute(store, "PRAGMA wal_checkpoint(TRUNCATE)");
+	(void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
+}
+
 int store_expire(struct store *store, const struct store_limits *limits, uint64_t now_ns,
 		 struct error *error)
 {
-	const uint64_t ages[NR_LEVELS] = {limits->epochs_ns, limits->minutes_ns, limits->hours_ns};
-	int64_t nr;
-	int level, result = 0;
+	int has_more, result;
 
 	if (!store_execute(store, "BEGIN IMMEDIATE"))
 		return store_error(store, error, "write to");
-	for (level = 0; level < NR_LEVELS && !result; level++) {
-		nr = remove_old(store, (enum block_level)level, ages[level], now_ns);
-		result = nr < 0 ? (int)nr : 0;
-	}
-	if (!result && is_sweep_due(store, now_ns))
-		result = sweep(store) ?: note_sweep(store, now_ns);
-	if (!result && limits->bytes && used_bytes(store) > limits->bytes)
-		result = make_smaller(store, limits->bytes);
+	has_more = remove_slice(store, limits, now_ns);
+	result = has_more < 0 ? has_more : 0;
 	if (result < 0)
 		(void)store_content_error(store, result, error, "write to");
 	result = store_end(store, result, error, "write to");
-	if (!result)
-		(void)store_execute(store, "PRAGMA incremental_vacuum");
-	return result;
+	if (result < 0) {
+		store_end_sweep(store);
+		store->upkeep = (struct upkeep){.slice_bytes = store->upkeep.slice_bytes};
+		return result;
+	}
+	give_back(store, limits->bytes);
+	return has_more;
 }
 
 uint64_t store_bytes(const struct store *store)
 {
-	return (uint64_t)(store_number(store, "PRAGMA page_size", 0) *
-			  store_number(store, "PRAGMA page_count", 0));
+	struct stat status;
+	char path[PATH_MAX];
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < STORE_NR_FILES; i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", store->path, store_files[i]);
+		if (lstat(path, &status) == 0)
+			sum += (uint64_t)status.st_size;
+	}
+	return sum;
 }

@@ -7,6 +7,7 @@
 #ifndef STOOK_STORE_OBJECTS_H
 #define STOOK_STORE_OBJECTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,11 +27,26 @@ enum object_kind {
 
 extern const char *const object_tables[NR_OBJECT_KINDS];
 
+/* Which objects are in use, for who looks for those that are not: a bit for each number that there was. */
+struct object_marks {
+	uint8_t *bits[NR_OBJECT_KINDS];
+	uint64_t limit
+		[NR_OBJECT_KINDS]; /* numbers from here on were given since, and count as in use */
+};
+
+/* 0; -EBADMSG: a number that cannot be; or another negative errno. */
+int object_marks_init(struct object_marks *marks, sqlite3 *db);
+void object_marks_clear(struct object_marks *marks);
+void object_mark(struct object_marks *marks, enum object_kind kind, uint64_t number);
+bool object_is_marked(const struct object_marks *marks, enum object_kind kind, uint64_t number);
+
 struct objects {
 	sqlite3 *db;
 	sqlite3_stmt *find[NR_OBJECT_KINDS], *add[NR_OBJECT_KINDS], *get[NR_OBJECT_KINDS];
 	struct u64_map known; /* hash of kind and content: number */
 	uint64_t secret; /* of this store: names could be chosen so that all rows have one hash */
+	struct object_marks
+		*marks; /* the caller's: gets a mark for each object that is added; NULL: none */
 };
 
 void objects_init(struct objects *objects, sqlite3 *db, uint64_t secret);

@@ -257,7 +257,7 @@ static int open_database(struct store *store, bool writes, struct error *error)
 	if (sqlite3_open_v2(store->path, &store->db, flags, vfs) != SQLITE_OK)
 		return store->db ? store_error(store, error, "open")
 				 : error_no_memory(error, "for the store");
-	(void)sqlite3_busy_timeout(store->db, 2000);
+	(void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
 	if (!store_execute(store, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
 				  "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY"))
 		return store_error(store, error, "open");
@@ -266,7 +266,7 @@ static int open_database(struct store *store, bool writes, struct error *error)
 		return result;
 	if (!store_execute(store, "PRAGMA auto_vacuum = INCREMENTAL;"
 				  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-				  "PRAGMA journal_size_limit = 16777216;"
+				  "PRAGMA journal_size_limit = 4194304;"
 				  "PRAGMA application_id = " APPLICATION_ID))
 		return store_error(store, error, "open");
 	return migrate(store, error);
@@ -291,6 +291,7 @@ static int open_store(const char *path, store_open_fn *opener, void *context, st
 	if (!store)
 		return error_no_memory(error, "for the store");
 	store->lock_fd = -1;
+	store->upkeep.slice_bytes = SLICE_BYTES;
 	store->path = strdup(path);
 	if (!store->path) {
 		store_close(store);
@@ -336,6 +337,7 @@ void store_close(struct store *store)
 {
 	if (!store)
 		return;
+	store_end_sweep(store);
 	objects_clear(&store->objects);
 	sqlite3_close(store->db);
 	read_vfs_free(store->vfs);

@@ -81,14 +81,18 @@ struct store_limits {
 	uint64_t bytes; /* of the files; the oldest of the finest blocks go first; 0: no limit */
 };
 
-/* Removes what is too old or too much, and all that only removed blocks referred to. As store_append(). */
+/*
+ * Removes what is too old or too much, and all that only removed blocks referred to. Each call does a limited amount of
+ * work: 1: there is more, to be done soon, as after the next epoch; else as store_append(). When the store gets larger
+ * than limits->bytes, it is made smaller by a tenth.
+ */
 int store_expire(struct store *store, const struct store_limits *limits, uint64_t now_ns,
 		 struct error *error);
 
 /* False: the file that is written to was removed or replaced, and nobody else can read it. */
 bool store_is_there(const struct store *store);
 
-uint64_t store_bytes(const struct store *store); /* of the files, the unused part included */
+uint64_t store_bytes(const struct store *store); /* of the files on the disk, the log included */
 
 /* --- reading ---------------------------------------------------------------------------------- */
 

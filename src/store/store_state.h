@@ -19,11 +19,29 @@ enum block_level {
 	NR_LEVELS,
 };
 
+#define STORE_BUSY_MS 2000 /* that the writer waits for readers, and the other way round */
+
 /* Functions that are inlined at one address; more are not stored. */
 #define STORED_MAX_LINES 64
 
+struct sweep; /* expire.c: a search for objects that no block refers to */
+
+/* Bytes of rows that one call of store_expire() reads at most, a block more or less. */
+#define SLICE_BYTES (2 << 20)
+
+/* Removing old blocks and what only they referred to, over many calls of store_expire(). */
+struct upkeep {
+	size_t slice_bytes;
+	struct sweep *sweep; /* NULL: none */
+	bool shrinks;	     /* the store was larger than its limit, and is not yet small enough */
+	unsigned nr_rounds;  /* of removing blocks for that */
+	uint64_t remove_bytes; /* of the content of blocks: what is left of this round */
+	bool is_round_over;    /* a sweep is due, which begins after this */
+};
+
 struct store {
 	sqlite3 *db;
+	struct upkeep upkeep;
 	struct objects objects;
 	char *path;
 	int lock_fd;  /* held by the writer; -1: a reader */
@@ -49,6 +67,8 @@ int64_t store_number(const struct store *store, const char *text, int64_t otherw
 
 /* Ends a transaction: commits if result is 0, else takes everything back. Returns the result. */
 int store_end(struct store *store, int result, struct error *error, const char *what);
+
+void store_end_sweep(struct store *store); /* accepts that there is none */
 
 /* Decoded content of a frame. Numbers are those of objects. */
 struct stored_frame {

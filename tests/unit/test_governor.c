@@ -70,6 +70,18 @@ TEST(governor_leaves_a_cheap_host_alone)
 	CHECK_EQ(host.governor.shed, SHED_NOTHING);
 }
 
+/* Fewer samples would not make a store smaller that is made smaller. */
+TEST(governor_knows_that_upkeep_does_not_depend_on_the_rate)
+{
+	struct host host;
+
+	begin(&host, 0, 0.002);
+	host.sum.cost_ns[COST_UPKEEP] += (uint64_t)(10.0 * SECOND * NR_CPUS * 0.01);
+	pass(&host);
+	CHECK(host.governor.fixed > 0.0099 && host.governor.fixed < 0.0101);
+	CHECK_EQ(after(&host, 50), 1);
+}
+
 TEST(governor_holds_the_budget)
 {
 	static const double shares[] = {0.006, 0.01, 0.02, 0.05};

@@ -68,6 +68,16 @@ TEST(an_hour_that_is_damaged)
 	leave_folder();
 }
 
+TEST(upkeep_is_counted)
+{
+	enter_folder();
+	begin();
+	keep(clock_read_ns(CLOCK_REALTIME));
+	CHECK(keeper.upkeep_ns > 0);
+	keeper_close(&keeper);
+	leave_folder();
+}
+
 /* The agent would go on in a file without a name, which nobody can read, and which still needs its space. */
 TEST(a_store_that_is_removed)
 {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "profile/profile.h"
+#include "store/store_state.h"
 #include "store/where.h"
 #include "unit/folded_text.h"
 #include "unit/folder.h"
@@ -76,14 +78,23 @@ static struct store_answer check_answer(struct store *store, uint64_t from_ns, u
 	return answer;
 }
 
+/* All that is to be done. */
+static void expire(struct store *store, const struct store_limits *limits, uint64_t now_ns)
+{
+	struct error error = {0};
+	int has_more;
+
+	do
+		has_more = store_expire(store, limits, now_ns, &error);
+	while (has_more > 0);
+	if (has_more < 0)
+		CHECK_STR(error.text, "");
+}
+
 static void remove_before(struct store *store, uint64_t epochs_ns, uint64_t minutes_ns,
 			  uint64_t hours_ns, uint64_t now_ns)
 {
-	struct store_limits limits = {epochs_ns, minutes_ns, hours_ns, 0};
-	struct error error = {0};
-
-	if (store_expire(store, &limits, now_ns, &error) < 0)
-		CHECK_STR(error.text, "");
+	expire(store, &(struct store_limits){epochs_ns, minutes_ns, hours_ns, 0}, now_ns);
 }
 
 static struct store_extent extent_of(struct store *store)
@@ -499,23 +510,144 @@ TEST(numbers_that_cannot_be_are_told)
 	}
 }
 
+/* Stacks of a function that no other number has. */
+static const char *many_stacks(unsigned number, unsigned nr_stacks)
+{
+	static char lines[1 << 16];
+	size_t nr = 0;
+	unsigned k;
+
+	for (k = 0; k < nr_stacks; k++)
+		nr += (size_t)sprintf(lines + nr, "a;main;f%u;g%u 1\n", number, k);
+	return lines;
+}
+
+static uint64_t size_of_files(void)
+{
+	struct stat status;
+	uint64_t sum = 0;
+	char name[32];
+	size_t i;
+
+	for (i = 0; i < STORE_NR_FILES; i++) {
+		(void)snprintf(name, sizeof(name), "store%s", store_files[i]);
+		if (stat(in_folder(name), &status) == 0)
+			sum += (uint64_t)status.st_size;
+	}
+	return sum;
+}
+
+/* The minutes of an hour that is not over are never removed. */
+TEST(the_size_of_a_store_is_that_of_its_files)
+{
+	struct store_limits limits = {.bytes = 600000};
+	struct store *store;
+	unsigned i;
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(sqlite3_exec(store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL), SQLITE_OK);
+	for (i = 0; i < 400; i++) {
+		append(store, BEGIN + i * MINUTE, MINUTE, many_stacks(i, 30));
+		CHECK_EQ(store_bytes(store), size_of_files());
+		expire(store, &limits, BEGIN + i * MINUTE);
+		CHECK(size_of_files() <= limits.bytes);
+	}
+	CHECK(store_bytes(store) > limits.bytes / 2);
+	store_close(store);
+	leave_folder();
+}
+
+/* Pages of the database that were looked at, in memory or not. */
+static uint64_t nr_pages_read(struct store *store)
+{
+	int hits, misses, most;
+
+	CHECK_EQ(sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_HIT, &hits, &most, 0),
+		 SQLITE_OK);
+	CHECK_EQ(sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_MISS, &misses, &most, 0),
+		 SQLITE_OK);
+	return (uint64_t)hits + (uint64_t)misses;
+}
+
+/* At the limit, an epoch is no reason to read the whole store. */
+TEST(removal_reads_in_proportion_to_what_is_written)
+{
+	struct store_limits limits = {.bytes = 500000, .minutes_ns = 100 * HOUR};
+	uint64_t nr_read = 0, nr_written = 0, before;
+	struct store *store;
+	unsigned i;
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(sqlite3_exec(store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL), SQLITE_OK);
+	for (i = 0; i < 1000; i++) {
+		before = nr_pages_read(store);
+		append(store, BEGIN + i * MINUTE, MINUTE, many_stacks(i, 10));
+		if (i >= 500)
+			nr_written += nr_pages_read(store) - before;
+		before = nr_pages_read(store);
+		CHECK(store_expire(store, &limits, BEGIN + i * MINUTE, NULL) >= 0);
+		if (i >= 500)
+			nr_read += nr_pages_read(store) - before;
+	}
+	CHECK(nr_read < 2 * nr_written); /* mostly deletions of what was written */
+	store_close(store);
+	leave_folder();
+}
+
+/* Objects are in use again after nothing referred to them, blocks are removed before a sweep comes to them. */
+TEST(a_sweep_in_slices_keeps_what_is_in_use)
+{
+	struct store_limits limits = {
+		.epochs_ns = HOUR, .minutes_ns = 3 * HOUR, .hours_ns = 9 * HOUR};
+	struct store_query query = {.to_ns = UINT64_MAX / 4};
+	struct store_answer answer;
+	struct profile *profile = NULL;
+	unsigned i, seed = 3, nr_sweeps = 0;
+	struct store *store;
+	char lines[128];
+
+	enter_folder();
+	store = open_writer();
+	for (i = 0; i < 1500; i++) {
+		seed = seed * 1103515245 + 12345;
+		(void)snprintf(lines, sizeof(lines), "a;main;f%u;g%u 1\nb;main;%u.so!h%u 2\n",
+			       (seed >> 8) % 9, (seed >> 12) % 7, (seed >> 16) % 5,
+			       (seed >> 20) % 60);
+		append(store, BEGIN + i * 10 * MINUTE, MINUTE, lines);
+		store->upkeep.slice_bytes = 300 + (seed >> 24) * 20;
+		store->upkeep.is_round_over |= !store->upkeep.sweep;
+		CHECK(store_expire(store, &limits, BEGIN + i * 10 * MINUTE, NULL) >= 0);
+		nr_sweeps += !store->upkeep.sweep;
+		CHECK_EQ(store_query(store, &query, &profile, &answer, NULL), 0);
+		CHECK_EQ(profile_total(profile), answer.nr_epochs * 3);
+		profile_free(profile);
+	}
+	CHECK(nr_sweeps > 10 && nr_sweeps < 1000);
+	expire(store, &limits, BEGIN + i * 10 * MINUTE);
+	store->upkeep.is_round_over = true;
+	expire(store, &limits, BEGIN + i * 10 * MINUTE);
+	CHECK_EQ(store_query(store, &query, &profile, &answer, NULL), 0);
+	CHECK_EQ(count_rows("stack"), profile_nr_samples(profile));
+	profile_free(profile);
+	store_close(store);
+	leave_folder();
+}
+
 TEST(a_store_has_a_largest_size)
 {
-	struct store_limits limits = {.bytes = 400000};
+	struct store_limits limits = {.bytes = 600000};
 	struct store *store;
-	char *lines = malloc(1 << 16);
 	uint64_t bytes = 0;
-	unsigned i, k;
-	size_t nr;
+	unsigned i;
 
 	enter_folder();
 	store = open_writer();
 	for (i = 0; i < 300; i++) {
-		for (k = nr = 0; k < 100; k++)
-			nr += (size_t)sprintf(lines + nr, "a;main;f%u;g%u 1\n", i, k);
-		append(store, BEGIN + i * MINUTE, MINUTE, lines);
+		append(store, BEGIN + i * MINUTE, MINUTE, many_stacks(i, 30));
 		if (i % 20 == 19) {
-			CHECK_EQ(store_expire(store, &limits, BEGIN + i * MINUTE, NULL), 0);
+			expire(store, &limits, BEGIN + i * MINUTE);
 			bytes = store_bytes(store);
 			CHECK(bytes <= limits.bytes + 4096);
 		}
@@ -524,7 +656,6 @@ TEST(a_store_has_a_largest_size)
 	/* The newest are still there. */
 	CHECK(extent_of(store).to_ns == BEGIN + 300 * MINUTE);
 	store_close(store);
-	free(lines);
 	leave_folder();
 }
 
