@@ -12,11 +12,15 @@
  * makes a difference of two answers, as `stook diff` prints it.
  *
  * A store is foreign: run as root, this reads it in a process without rights, like any profile (cmd/inputs.h).
+ *
+ * --resymbolize names code that had no name when it was stored, as `stook symbolize` does with a file. The store stays
+ * as it is.
  */
 #include "cmd/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +30,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "cmd/code_names.h"
 #include "cmd/inputs.h"
+#include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
 #include "cmd/report_options.h"
 #include "profile/profile.h"
@@ -56,7 +62,8 @@ struct query_options {
 	const char *where_text, *value;
 	struct question_labels by; /* --by */
 	struct diff_range diff;
-	bool lists, finds_growth, json;
+	struct naming_options naming; /* with resymbolizes */
+	bool lists, finds_growth, json, resymbolizes;
 };
 
 struct query {
@@ -65,6 +72,7 @@ struct query {
 	uint64_t now_ns, from_ns, to_ns, before_from_ns, before_to_ns;
 	struct inputs inputs;
 	struct outputs outputs;
+	struct code_names code_names;
 	struct comparison_style comparison;
 	char names[2][QUESTION_RANGE_BYTES];
 	struct sheet sheet;
@@ -114,6 +122,14 @@ static int take_diff(void *context, const char *value, struct error *error)
 	return 0;
 }
 
+static int take_debug_dir(void *context, const char *value, struct error *error)
+{
+	struct query_options *options = context;
+	struct naming_options *naming = &options->naming;
+
+	return debug_folders_take(naming->debug_folders, &naming->nr_debug_folders, value, error);
+}
+
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "store", "PATH", struct query_options, store, "the store to read"),
 	OPTION_TEXT(0, "from", "TIME", struct query_options, from,
@@ -132,6 +148,10 @@ static const struct option_row rows[] = {
 	 "compare with another time: -1d for the same time a day ago, or FROM..TO"},
 	OPTION_SWITCH(0, "regressions", struct query_options, finds_growth,
 		      "list the functions that take more of their service's time since some day"),
+	OPTION_SWITCH(0, "resymbolize", struct query_options, resymbolizes,
+		      "name code that had no name when it was stored, from files of this machine"),
+	{0, "debug-dir", "DIR", take_debug_dir,
+	 "with --resymbolize: search debug files in DIR first; may be repeated"},
 	OPTION_SWITCH(0, "json", struct query_options, json, "the same as --format json"),
 };
 
@@ -166,6 +186,11 @@ static int check_modes(const struct query_options *options, struct error *error)
 	if (options->lists + options->finds_growth + (options->diff.text != NULL) > 1)
 		return error_set(error, -EINVAL,
 				 "only one of --list, --diff and --regressions can be given");
+	if (options->lists && options->resymbolizes)
+		return error_set(error, -EINVAL,
+				 "--list has no code that --resymbolize could name");
+	if (options->naming.nr_debug_folders && !options->resymbolizes)
+		return error_set(error, -EINVAL, "--debug-dir needs --resymbolize");
 	if (options->store)
 		return 0;
 	(void)error_set(error, -EINVAL, "no store given");
@@ -414,14 +439,25 @@ static int check_labels(const struct query *query, const struct profile *profile
 
 /* --- a profile -------------------------------------------------------------------------------- */
 
+/* Names the code, for filters and views, and applies the filters. labels: as of inputs_finish(). */
+static int finish(struct query *query, unsigned labels, struct error *error)
+{
+	struct input_request *request = &query->options.report.request;
+	int err = 0;
+
+	if (query->options.resymbolizes)
+		err = code_names_add(&query->code_names, query->inputs.profile,
+				     request->options.sandbox, error);
+	query->inputs.notes.labels = find_labels(query);
+	return err ? err : inputs_finish(&query->inputs, request, labels, error);
+}
+
 static int write_profile(struct query *query, struct error *error)
 {
 	struct report_command_options *report = &query->options.report;
 	unsigned labels = find_labels(query);
-	int err;
+	int err = finish(query, report_options_labels(report), error);
 
-	query->inputs.notes.labels = labels;
-	err = inputs_finish(&query->inputs, &report->request, report_options_labels(report), error);
 	if (err)
 		return err;
 	query->outputs.format.categories = query->inputs.categories;
@@ -527,8 +563,7 @@ static int show_growth(struct query *query, struct store *store, struct error *e
 			 "weekday",
 			 periods.name);
 	style.cycle = periods.cycle;
-	query->inputs.notes.labels = find_labels(query);
-	err = inputs_finish(&query->inputs, &query->options.report.request, 0, error);
+	err = finish(query, 0, error);
 	if (!err && growth_sheet_fill(&query->sheet, query->inputs.profile, &style) < 0)
 		err = error_no_memory(error, "");
 	if (err)
@@ -581,6 +616,15 @@ static int answer(void *context, struct error *error)
 	return err;
 }
 
+/* In the host of a process without rights. */
+static int name_code(void *context, const void *question, size_t nr, void **ret, size_t *ret_nr,
+		     struct error *error)
+{
+	struct query *query = context;
+
+	return code_names_answer(&query->code_names, question, nr, ret, ret_nr, error);
+}
+
 /* Lists the files that may be read. Without links in the path, the log is beside the store. */
 static int find_files(struct query *query, struct error *error)
 {
@@ -613,7 +657,15 @@ static int run(struct query *query, struct error *error)
 	confined = confined_request(&report->request, &query->outputs);
 	confined.run = answer;
 	confined.context = query;
-	return confined_run(&confined, error);
+	if (query->options.resymbolizes) {
+		confined.answer = name_code;
+		query->options.naming.lines = report->lines;
+		(void)signal(SIGPIPE, SIG_IGN); /* as in symbolize.c */
+	}
+	err = confined_run(&confined, error);
+	if (!err && query->options.resymbolizes && !report->request.is_quiet)
+		err = code_names_report(&query->code_names, query->inputs.profile, error);
+	return err;
 }
 
 static void query_clear(struct query *query)
@@ -621,6 +673,8 @@ static void query_clear(struct query *query)
 	size_t i;
 
 	outputs_clear(&query->outputs);
+	code_names_clear(&query->code_names);
+	naming_options_clear(&query->options.naming);
 	sheet_clear(&query->sheet);
 	inputs_clear(&query->inputs);
 	report_options_clear(&query->options.report);
@@ -636,6 +690,7 @@ int cmd_query(int argc, char **argv)
 	struct error error = {0};
 	int err = parse(&query.options, argc, argv, &error);
 
+	code_names_init(&query.code_names, &query.options.naming);
 	if (err > 0)
 		return 0;
 	if (!err)

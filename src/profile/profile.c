@@ -243,6 +243,13 @@ bool profile_is_start(const struct profile *profile, uint32_t function, uint32_t
 	       !name[nr];
 }
 
+uint64_t profile_start(const struct profile *profile, uint32_t function)
+{
+	const char *digits = strrchr(profile_string(profile, function), '+');
+
+	return digits ? strtoull(digits + strlen(START_MARK), NULL, 16) : 0;
+}
+
 bool profile_is_named(const struct profile *profile, const struct frame *frame)
 {
 	return frame->function && !profile_is_start(profile, frame->function, frame->module);
@@ -305,6 +312,21 @@ int module_code_vaddr(const struct module_code *code, uint64_t offset, uint64_t 
 		if (offset < segment->offset || offset - segment->offset >= segment->bytes)
 			continue;
 		*ret = segment->vaddr + (offset - segment->offset);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int module_code_offset(const struct module_code *code, uint64_t vaddr, uint64_t *ret)
+{
+	size_t i;
+
+	for (i = 0; i < code->nr_segments; i++) {
+		const struct module_segment *segment = &code->segments[i];
+
+		if (vaddr < segment->vaddr || vaddr - segment->vaddr >= segment->bytes)
+			continue;
+		*ret = segment->offset + (vaddr - segment->vaddr);
 		return 0;
 	}
 	return -ENOENT;

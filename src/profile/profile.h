@@ -61,6 +61,8 @@ struct module_code {
 
 /* Converts an offset in the file to a link-time address. 0; -ENOENT if no segment contains it. */
 int module_code_vaddr(const struct module_code *code, uint64_t offset, uint64_t *ret);
+/* The other way round. */
+int module_code_offset(const struct module_code *code, uint64_t vaddr, uint64_t *ret);
 
 /* Every profile has these two modules from the start. */
 #define MODULE_NR_UNKNOWN 0
@@ -201,10 +203,11 @@ int profile_set_function(struct profile *profile, uint32_t frame, const char *na
  * A function with a known start address but no symbol is shown as file name + link-time start:
  * `libz.so.1+0x4a20`. This text is the same in all runs of a build. It does not count as a name and
  * may be replaced by one. profile_set_start() returns 0 or -ENOMEM; profile_is_start() is true if
- * the string `function` is such a text.
+ * the string `function` is such a text, of which profile_start() returns the address.
  */
 int profile_set_start(struct profile *profile, uint32_t frame, uint64_t start);
 bool profile_is_start(const struct profile *profile, uint32_t function, uint32_t module);
+uint64_t profile_start(const struct profile *profile, uint32_t function);
 
 /* True if the frame has a function name; a text from profile_set_start() does not count. */
 bool profile_is_named(const struct profile *profile, const struct frame *frame);

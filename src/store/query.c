@@ -571,6 +571,26 @@ static int64_t take_module(struct export *export, int64_t number)
 	return result < 0 ? result : added;
 }
 
+/*
+ * Adds a function without a symbol, that has its start for a name. Its frame gets the address of the start, so that
+ * a debug file that was found since can name it.
+ */
+static int64_t add_start(struct export *export, enum frame_kind kind, uint32_t module,
+			 const struct code_line *line)
+{
+	struct profile *profile = export->sum->profile;
+	const struct module_code *code = profile_code(profile, module);
+	uint64_t offset;
+	int64_t frame;
+
+	if (!code || module_code_offset(code, profile_start(profile, line->function), &offset) < 0)
+		return profile_add_named_frame(profile, kind, module, line, 1);
+	frame = profile_add_frame(profile, kind, module, offset);
+	if (frame >= 0)
+		profile_set_name(profile, (uint32_t)frame, line->function);
+	return frame;
+}
+
 static int64_t add_frame(struct export *export, const struct stored_frame *frame)
 {
 	enum frame_kind kind = frame->is_kernel ? FRAME_KERNEL : FRAME_USER;
@@ -596,6 +616,9 @@ static int64_t add_frame(struct export *export, const struct stored_frame *frame
 	if (frame->nr_lines == 1 && !lines[0].function && !lines[0].file)
 		return profile_add_named_frame(export->sum->profile, kind, (uint32_t)module, NULL,
 					       0);
+	if (frame->nr_lines == 1 && !lines[0].file &&
+	    profile_is_start(export->sum->profile, lines[0].function, (uint32_t)module))
+		return add_start(export, kind, (uint32_t)module, &lines[0]);
 	return profile_add_named_frame(export->sum->profile, kind, (uint32_t)module, lines,
 				       frame->nr_lines);
 }

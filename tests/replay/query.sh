@@ -144,6 +144,9 @@ refuses "an unknown value" 1 "no value 'bytes' in store '$(realpath "$store")'" 
 check_equal "and names the others" "$(tail -n 1 "$T/err")" "  hint: there are: cpu, samples, alloc"
 refuses "two kinds of answer" 2 "only one of --list, --diff and --regressions can be given" \
 	--store "$store" --list --regressions
+refuses "--list with --resymbolize" 2 "--list has no code that --resymbolize could name" \
+	--store "$store" --list --resymbolize
+refuses "--debug-dir alone" 2 "--debug-dir needs --resymbolize" --store "$store" --debug-dir /
 query "${all[@]}" --by tenant >/dev/null
 check_equal "refuses an unknown label" "$? $(sed -n 3p "$T/err")" "1 stook: no sample has the label 'tenant'"
 query "${all[@]}" --where 'comm=postgres' >/dev/null

@@ -207,6 +207,52 @@ TEST(code_without_a_name_keeps_its_address_and_build_id)
 	leave_folder();
 }
 
+/* All samples of such a function are one stack in the store, so that its start is the only address that there is. */
+TEST(a_function_without_a_symbol_has_the_address_of_its_start)
+{
+	struct profile *profile = profile_new(), *ret = NULL;
+	struct module module = {.kind = MODULE_FILE, .file = 1};
+	struct module_code code = {.build_id = {1, 2, 3}, .build_id_bytes = 3, .nr_segments = 1};
+	struct store_query query = {.to_ns = UINT64_MAX / 4};
+	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0};
+	const struct sample_labels none = {0};
+	const struct frame *frame;
+	struct store_answer answer;
+	struct store *store;
+	uint32_t number, i;
+
+	code.segments[0] = (struct module_segment){0x1000, 0x401000, 0x800};
+	module.name = (uint32_t)profile_add_string(profile, "/usr/bin/stripped");
+	module.file = (uint32_t)profile_add_module(profile, &module);
+	CHECK_EQ(profile_set_code(profile, module.file, &code), 0);
+	for (i = 0; i < 3; i++) {
+		number = (uint32_t)profile_add_frame(profile, FRAME_USER, module.file, 0x1234 + i);
+		CHECK_EQ(profile_set_start(profile, number, i < 2 ? 0x401230 : 0x500000), 0);
+		CHECK(profile_add_sample(profile, &none, &number, 1, 0, 9) >= 0);
+	}
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+	CHECK_EQ(store_query(store, &query, &ret, &answer, NULL), 0);
+	CHECK_EQ(profile_nr_samples(ret), 2);
+	for (i = 0; i < 2; i++) {
+		number = profile_sample_frames(ret, profile_sample(ret, i))[0];
+		frame = profile_frame(ret, number);
+		CHECK(!profile_is_named(ret, frame));
+		if (profile_sample(ret, i)->count == 9) { /* in no segment */
+			CHECK_STR(profile_string(ret, frame->function), "stripped+0x500000");
+			CHECK(frame->address >= PROFILE_NOWHERE);
+			continue;
+		}
+		CHECK_STR(profile_string(ret, frame->function), "stripped+0x401230");
+		CHECK_EQ(frame->address, 0x1230);
+	}
+	profile_free(ret);
+	profile_free(profile);
+	store_close(store);
+	leave_folder();
+}
+
 /* Samples of a clock become time, so that epochs of different rates can be added. */
 TEST(periods_may_differ)
 {
