@@ -168,23 +168,17 @@ static int add_build_id(struct relabel_labels *list, const char *program)
 	return add_label(list, "build_id", text);
 }
 
-/* known: NULL: nothing. */
+/* known: NULL: nothing. What has the pid now may be another process, or this one with another program. */
 static int add_process(struct relabel_labels *list, const struct process_name *known)
 {
-	const struct sample_labels *labels = &list->sample;
-	char name[PROCESS_NAME_BYTES] = "", path[PATH_MAX] = "";
-	const char *shown = name, *program = path;
+	const char *name = known ? known->name : "";
+	const char *program = known && known->path ? known->path : "";
 
-	if (!labels->pid)
+	if (!list->sample.pid)
 		return 0;
-	process_name_read(labels->pid, name);
-	if (process_program_path(labels->pid, path) < 0 && known && known->path)
-		program = known->path;
-	if (!*shown && known)
-		shown = known->name;
-	if (!*shown)
-		shown = profile_string(list->profile, labels->comm);
-	return add_label(list, "process", shown)
+	if (!*name)
+		name = profile_string(list->profile, list->sample.comm);
+	return add_label(list, "process", name)
 		       ?: add_label(list, "executable", program) ?: add_build_id(list, program);
 }
 
@@ -199,10 +193,21 @@ static int add_cgroup(struct relabel_labels *list, const char *path)
 		       ?: add_label(list, "slice", names.slice);
 }
 
+/* True unless the process is over: what has the pid now has the same name and program. */
+static bool is_there(int32_t pid, const struct process_name *known)
+{
+	char name[PROCESS_NAME_BYTES], path[PATH_MAX];
+
+	process_name_read(pid, name);
+	return !known || (!strcmp(name, known->name) &&
+			  (!known->path ||
+			   (process_program_path(pid, path) == 0 && !strcmp(path, known->path))));
+}
+
 /* The cgroup of a process; if it is over, that of its nearest ancestor that is not. */
 static char *find_cgroup(int32_t pid, const struct process_name *known)
 {
-	char *path = pid ? cgroup_of_process(pid) : NULL;
+	char *path = pid && is_there(pid, known) ? cgroup_of_process(pid) : NULL;
 	size_t i;
 
 	for (i = 0; !path && known && i < PROCESS_ANCESTORS && known->ancestors[i]; i++)

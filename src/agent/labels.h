@@ -14,13 +14,13 @@
 #include "profile/profile.h"
 
 struct label_sources {
-	const struct process_names *names; /* what the kernel has reported */
+	const struct process_names *names; /* of the samples' processes, when these were taken */
 	const struct relabel_rules *rules;
 };
 
 /*
- * Adds these labels to samples that have pids or cgroups. Reads /proc, without blocking; what it does not have any more
- * is taken from sources->names. A process of which nothing is known has the name of its thread. Then applies the rules.
+ * Adds these labels to samples that have pids or cgroups. A process of which nothing is known has the name of its
+ * thread. Only cgroups of version 1 are read from /proc, without blocking. Then applies the rules.
  * *ret_left_out: the sum of the first value of samples that were left out by rules. 0 or -ENOMEM.
  */
 int labels_add(struct profile *profile, const struct label_sources *sources,

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "proc/cgroup.h"
+#include "proc/process_info.h"
 
 /*
  * Values of ids: the sample's number, and in the highest bits that of the value to which it adds; or HIDDEN.
@@ -278,7 +279,7 @@ int drain_add_event(struct drain *drain, struct process_event *event, const char
 		return -ENOMEM;
 	drain->events[drain->nr_events++] = *event;
 	/* After a fork, exec or exit the published mappings are out of date. */
-	if (event->kind != PROCESS_MAP && drain->options.unwinder)
+	if (event->kind != PROCESS_MAP && event->kind != PROCESS_RENAME && drain->options.unwinder)
 		unwinder_forget(drain->options.unwinder, (uint32_t)event->pid);
 	return 0;
 }
@@ -493,13 +494,23 @@ static int64_t cgroup_name(struct drain *drain, uint64_t id)
 	return string;
 }
 
-/* Its program may exec another one, which then counts. */
+/*
+ * Its program may exec another one, which then counts. A process that could not be looked at has the names that /proc
+ * has now: later, when labels are made, the pid may be another process's.
+ */
 static int note_name(struct drain *drain, int32_t pid)
 {
 	const struct process_name *known = process_names_find(&drain->names, pid);
 	struct process_name name;
+	char program[PATH_MAX];
 	const char *path = process_table_name(drain->options.processes, pid, &name);
 
+	if (!*name.name && known)
+		return 0;
+	if (!*name.name) {
+		process_name_read(pid, name.name);
+		path = process_program_path(pid, program) < 0 ? NULL : program;
+	}
 	if (known && !strcmp(known->name, name.name) && !strcmp(known->path ?: "", path ?: ""))
 		return 0;
 	return process_names_add(&drain->names, &name, path);

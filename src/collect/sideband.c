@@ -105,12 +105,13 @@ static void parse_fork_exit(const void *record, struct sideband_event *ret)
 static void parse_comm(const void *record, size_t bytes, struct sideband_event *ret)
 {
 	const struct comm_record *comm = record;
+	const bool is_exec = comm->header.misc & PERF_RECORD_MISC_COMM_EXEC;
 
-	if (!(comm->header.misc & PERF_RECORD_MISC_COMM_EXEC))
+	if (!is_exec && comm->tid != comm->pid)
 		return;
 	ret->kind = SIDEBAND_PROCESS;
 	ret->process = (struct process_event){
-		.kind = PROCESS_EXEC,
+		.kind = is_exec ? PROCESS_EXEC : PROCESS_RENAME,
 		.time_ns = time_of(record, bytes),
 		.pid = (int32_t)comm->pid,
 	};

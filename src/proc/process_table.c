@@ -486,6 +486,7 @@ int process_table_arrive(struct process_table *table, struct process_event *even
 		return arrive_program(table, event);
 	case PROCESS_MAP:
 		return classify(table, event->pid, &event->file_id, path, &event->mapping);
+	case PROCESS_RENAME:
 	case PROCESS_EXIT:
 		return 0;
 	}
@@ -573,6 +574,11 @@ int process_table_replay(struct process_table *table, const struct process_event
 		return replay_exec(table, event);
 	case PROCESS_MAP:
 		return replay_map(table, event);
+	case PROCESS_RENAME:
+		process = find(table, event->pid);
+		if (process && !is_included(process, event))
+			memcpy(process->name, event->name, sizeof(process->name));
+		return 0;
 	case PROCESS_EXIT:
 		process = find(table, event->pid);
 		if (process)

@@ -31,8 +31,9 @@
 enum process_event_kind {
 	PROCESS_FORK, /* of a new process, not of a thread */
 	PROCESS_EXEC,
-	PROCESS_MAP,  /* executable memory */
-	PROCESS_EXIT, /* of the leading thread */
+	PROCESS_RENAME, /* by itself; it is still the same program */
+	PROCESS_MAP,	/* executable memory */
+	PROCESS_EXIT,	/* of the leading thread */
 };
 
 struct process_event {
@@ -42,7 +43,7 @@ struct process_event {
 	int32_t parent;		       /* PROCESS_FORK */
 	struct mapping mapping;	       /* PROCESS_MAP; kind and file are set on arrival */
 	struct file_id file_id;	       /* PROCESS_MAP */
-	char name[PROCESS_NAME_BYTES]; /* PROCESS_EXEC */
+	char name[PROCESS_NAME_BYTES]; /* PROCESS_EXEC, PROCESS_RENAME */
 };
 
 /*

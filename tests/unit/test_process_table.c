@@ -46,6 +46,14 @@ static void deliver_exec(struct process_table *table, uint64_t time_ns, int32_t 
 	deliver(table, event_of(PROCESS_EXEC, time_ns, pid));
 }
 
+static void check_name(const struct process_table *table, int32_t pid, const char *wanted)
+{
+	struct process_name name;
+
+	(void)process_table_name(table, pid, &name);
+	CHECK_STR(name.name, wanted);
+}
+
 static void deliver_exit(struct process_table *table, uint64_t time_ns, int32_t pid)
 {
 	deliver(table, event_of(PROCESS_EXIT, time_ns, pid));
@@ -92,6 +100,28 @@ static int ensure_here(struct tables *tables, int32_t pid)
 }
 
 /* --- exited processes ------------------------------------------------------------------------ */
+
+/* A daemon gives itself a name, its child another one. */
+TEST(process_names_follow_exec_fork_and_change)
+{
+	struct file_table *files = file_table_new(1);
+	struct process_table *table = process_table_new(files);
+	struct process_event event = event_of(PROCESS_EXEC, 10, PID_A);
+
+	strcpy(event.name, "daemon");
+	deliver(table, event);
+	event = event_of(PROCESS_FORK, 20, PID_B);
+	event.parent = PID_A;
+	deliver(table, event);
+	check_name(table, PID_B, "daemon");
+	event = event_of(PROCESS_RENAME, 30, PID_B);
+	strcpy(event.name, "worker");
+	deliver(table, event);
+	check_name(table, PID_A, "daemon");
+	check_name(table, PID_B, "worker");
+	process_table_free(table);
+	file_table_free(files);
+}
 
 TEST(process_table_forgets_the_dead_after_a_while)
 {

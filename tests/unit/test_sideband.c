@@ -80,10 +80,10 @@ static void build_ksymbol(struct builder *builder, uint16_t flags, const char *n
 	end(builder);
 }
 
-static void build_comm(struct builder *builder, uint16_t misc, const char *name)
+static void build_comm(struct builder *builder, uint16_t misc, uint32_t tid, const char *name)
 {
 	begin(builder, PERF_RECORD_COMM, misc);
-	put_u32s(builder, 20, 21);
+	put_u32s(builder, 20, tid);
 	put_text(builder, name);
 	end(builder);
 }
@@ -164,16 +164,20 @@ TEST(sideband_comm_is_an_exec_if_it_says_so)
 	struct builder builder;
 	struct sideband_event event;
 
-	build_comm(&builder, PERF_RECORD_MISC_COMM_EXEC, "sleep");
+	build_comm(&builder, PERF_RECORD_MISC_COMM_EXEC, 20, "sleep");
 	event = parse(&builder);
 	CHECK_EQ(event.kind, SIDEBAND_PROCESS);
 	CHECK_EQ(event.process.kind, PROCESS_EXEC);
 	CHECK_STR(event.process.name, "sleep");
 	CHECK_EQ(event.process.pid, 20);
 	CHECK_EQ(event.process.time_ns, TIME_NS);
-	build_comm(&builder, 0, "renamed");
+	build_comm(&builder, 0, 20, "renamed");
+	event = parse(&builder);
+	CHECK_EQ(event.process.kind, PROCESS_RENAME);
+	CHECK_STR(event.process.name, "renamed");
+	build_comm(&builder, 0, 21, "renamed"); /* another thread than the leader */
 	CHECK_EQ(parse(&builder).kind, SIDEBAND_OTHER);
-	build_comm(&builder, PERF_RECORD_MISC_COMM_EXEC, "fifteen-letters");
+	build_comm(&builder, PERF_RECORD_MISC_COMM_EXEC, 20, "fifteen-letters");
 	CHECK_EQ(parse(&builder).process.time_ns, TIME_NS);
 }
 
@@ -299,7 +303,7 @@ static void build_kind(struct builder *builder, int kind)
 	case 1:
 		return build_fork(builder, PERF_RECORD_EXIT, 30, 20, 30);
 	case 2:
-		return build_comm(builder, PERF_RECORD_MISC_COMM_EXEC, "sleep");
+		return build_comm(builder, PERF_RECORD_MISC_COMM_EXEC, 20, "sleep");
 	case 3:
 		return build_mmap2(builder, 0x1000, 0x2000, "/usr/bin/a-longer-name");
 	case 4:
