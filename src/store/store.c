@@ -38,7 +38,10 @@
 /* Marks the file as ours: "Stok". */
 #define APPLICATION_ID "1400139627"
 
-/* Later versions append what they add to the schema. A store's user_version is the number of these that it has. */
+/*
+ * Later versions append what they add to the schema; what is here never changes. A store's user_version is the number
+ * of these that it has.
+ */
 static const char *const migrations[] = {
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE string (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, content BLOB NOT "
@@ -140,8 +143,7 @@ static int make_secret(const struct store *store)
 	return store_execute(store, text) ? 0 : -EIO;
 }
 
-/* Brings the schema to this version. */
-static int migrate(struct store *store, struct error *error)
+int store_migrate(struct store *store, const char *const *steps, size_t nr, struct error *error)
 {
 	int64_t version;
 	char text[64];
@@ -150,16 +152,19 @@ static int migrate(struct store *store, struct error *error)
 	if (!store_execute(store, "BEGIN IMMEDIATE"))
 		return store_error(store, error, "open");
 	version = store_number(store, "PRAGMA user_version", -1);
-	for (; !result && version >= 0 && (size_t)version < ARRAY_SIZE(migrations); version++)
-		if (!store_execute(store, migrations[version]))
-			result = store_error(store, error, "create");
-	(void)snprintf(text, sizeof(text), "PRAGMA user_version = %d", (int)ARRAY_SIZE(migrations));
+	if (version < 0)
+		result = store_error(store, error, "read");
+	for (; !result && (size_t)version < nr; version++)
+		if (!store_execute(store, steps[version]))
+			result = store_error(store, error, "update");
+	(void)snprintf(text, sizeof(text), "PRAGMA user_version = %d", (int)nr);
 	if (!result && (!store_execute(store, text) || make_secret(store) < 0))
-		result = store_error(store, error, "create");
-	return store_end(store, result, error, "create");
+		result = store_error(store, error, "update");
+	return store_end(store, result, error, "update");
 }
 
-static int check_version(const struct store *store, bool creates, struct error *error)
+/* Only a writer can bring a store of an earlier version up to date. */
+static int check_version(const struct store *store, bool writes, struct error *error)
 {
 	int64_t version = store_number(store, "PRAGMA user_version", -1);
 	int64_t application = store_number(store, "PRAGMA application_id", -1);
@@ -167,11 +172,16 @@ static int check_version(const struct store *store, bool creates, struct error *
 
 	if (version < 0 || application < 0 || nr_tables < 0)
 		return store_error(store, error, "read");
-	if (nr_tables ? application != strtoll(APPLICATION_ID, NULL, 10) : !creates)
+	if (nr_tables ? application != strtoll(APPLICATION_ID, NULL, 10) : !writes)
 		return error_set(error, -EBADMSG, "'%s' is not a store of stook", store->path);
 	if (version > (int64_t)ARRAY_SIZE(migrations))
 		return error_set(error, -EPROTO,
 				 "store '%s' was written by a later version of stook", store->path);
+	if (!writes && version < (int64_t)ARRAY_SIZE(migrations))
+		return error_set(error, -EPROTO,
+				 "store '%s' was written by an earlier version of stook, and no "
+				 "'stook agent' of this one has opened it since",
+				 store->path);
 	return 0;
 }
 
@@ -269,7 +279,7 @@ static int open_database(struct store *store, bool writes, struct error *error)
 				  "PRAGMA journal_size_limit = 4194304;"
 				  "PRAGMA application_id = " APPLICATION_ID))
 		return store_error(store, error, "open");
-	return migrate(store, error);
+	return store_migrate(store, migrations, ARRAY_SIZE(migrations), error);
 }
 
 int store_open_file(void *context, const char *path)

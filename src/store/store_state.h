@@ -62,6 +62,12 @@ void store_finalize(sqlite3_stmt **statement);
 
 bool store_execute(const struct store *store, const char *text);
 
+/*
+ * Brings the schema up to date in one transaction: does the steps that the store has not had yet, by its user_version,
+ * which is then nr. 0 or a negative errno: nothing has changed.
+ */
+int store_migrate(struct store *store, const char *const *steps, size_t nr, struct error *error);
+
 /* The first column of the first row; `otherwise` if there is no row or it fails. */
 int64_t store_number(const struct store *store, const char *text, int64_t otherwise);
 

@@ -461,7 +461,7 @@ TEST(the_clock_is_set_back)
 
 static int64_t count_rows(const char *table)
 {
-	char text[64];
+	char text[96];
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *db = NULL;
 	int64_t nr;
@@ -959,16 +959,61 @@ TEST(a_later_version_is_not_touched)
 {
 	struct store *store;
 	struct error error = {0};
-	sqlite3 *db = NULL;
 
 	enter_folder();
 	store = open_writer();
 	store_close(store);
-	CHECK_EQ(sqlite3_open(in_folder("store"), &db), SQLITE_OK);
-	CHECK_EQ(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
+	change("PRAGMA user_version = 99");
 	CHECK_EQ(store_open_writer(in_folder("store"), &store, &error), -EPROTO);
+	CHECK(strstr(error.text, "was written by a later version"));
 	CHECK_EQ(store_open_reader(in_folder("store"), NULL, NULL, &store, &error), -EPROTO);
+	CHECK(strstr(error.text, "was written by a later version"));
+	leave_folder();
+}
+
+TEST(an_earlier_version_is_not_read)
+{
+	struct store *store;
+	struct error error = {0};
+
+	enter_folder();
+	store_close(open_writer());
+	change("PRAGMA user_version = 0");
+	CHECK_EQ(store_open_reader(in_folder("store"), NULL, NULL, &store, &error), -EPROTO);
+	CHECK(strstr(error.text, "was written by an earlier version"));
+	leave_folder();
+}
+
+/* A store of this version, for which later ones have more steps. */
+TEST(an_earlier_version_is_brought_up_to_date)
+{
+	static const char *const steps[] = {
+		"this was done long ago",
+		"ALTER TABLE block ADD COLUMN host INTEGER NOT NULL DEFAULT 7; CREATE TABLE host "
+		"(id)",
+		"INSERT INTO host SELECT max(host) FROM block",
+	};
+	static const char *const broken[] = {steps[0], "DROP TABLE stack; CREATE TABLE host (id)",
+					     "this is no SQL"};
+	struct store *store;
+	struct error error = {0};
+
+	enter_folder();
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main;f 1\n");
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 1"), 1);
+	CHECK(store_migrate(store, broken, ARRAY_SIZE(broken), &error) < 0);
+	CHECK(strstr(error.text, "cannot update store"));
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 1"), 1);
+	CHECK_EQ(count_rows("stack"), 1);
+	CHECK_EQ(store_migrate(store, steps, ARRAY_SIZE(steps), &error), 0);
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 3"), 1);
+	CHECK_EQ(count_rows("host WHERE id = 7"), 1);
+	CHECK_EQ(store_migrate(store, steps, ARRAY_SIZE(steps), &error), 0);
+	CHECK_EQ(count_rows("host"), 1);
+	append(store, BEGIN + MINUTE, SECOND, "a;main;f 2\n");
+	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL, "a;main;f 3\n");
+	store_close(store);
 	leave_folder();
 }
 
