@@ -65,6 +65,7 @@
 #define TABLES_SHARE   4 /* unwind tables, in the kernel */
 #define SYMBOLS_SHARE  4 /* in a helper process */
 #define PROFILES_SHARE 8 /* of the present epoch; as much again for the one that is named */
+#define MOST_HALVINGS  2 /* of all of these, after pauses because of memory */
 
 /*
  * A question to the server may need half as much again as --max-memory: regressions of a week by hours, of 46,000
@@ -77,8 +78,6 @@
 #define SERVER_CAPABILITIES (1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID)
 #define SERVER_REST_S	    10 /* between two starts, twice as long each time, up to the next one */
 #define SERVER_MOST_S	    600
-#define SHRINK_AT	    0.85 /* of --max-memory */
-#define OVER_FOR	    18 /* measurements in a row, until it is said that the limit cannot be held */
 
 /* Why nothing is sampled: bits. */
 enum {
@@ -113,8 +112,10 @@ struct agent {
 	struct status status;
 	struct accounting counted; /* of sessions that have ended */
 	pid_t server_pid;	   /* 0: none */
-	uint64_t memory_bytes, most_memory_bytes, nr_shrinks;
-	unsigned nr_over;	    /* measurements in a row over --max-memory */
+	struct memory memory;	   /* the server's, too */
+	struct memory own;	   /* without it */
+	uint64_t nr_shrinks;
+	unsigned nr_halvings;	    /* of the pools' sizes */
 	atomic_bool shrinks_naming; /* see shrink() */
 };
 
@@ -165,7 +166,7 @@ static double rate_of(const struct agent *agent)
 }
 
 static const char *const cost_names[] = {
-#define X(id, by_rate, name) name,
+#define X(id, by_rate, ends, name) name,
 	GOVERNOR_COSTS(X)
 #undef X
 };
@@ -200,7 +201,7 @@ static void report(const struct agent *agent)
 	       " dropped, store %.1f MB",
 	       100 * governor_share(governor), governor->limits.nr_cpus,
 	       100 * (governor_share(governor) - bpf), 100 * bpf, rate_of(agent),
-	       (double)agent->memory_bytes / 1e6, (double)agent->most_memory_bytes / 1e6,
+	       (double)agent->memory.bytes / 1e6, (double)agent->memory.most_bytes / 1e6,
 	       agent->nr_shrinks, agent->keeper.nr_stored, agent->keeper.nr_dropped,
 	       (double)agent->keeper.bytes / 1e6);
 	print_costs(governor, costs);
@@ -223,37 +224,13 @@ static void shrink(struct agent *agent)
 	(void)malloc_trim(0);
 }
 
-/* All processes and kernel maps. */
-static void hold_memory(struct agent *agent)
-{
-	const uint64_t limit = agent->options->max_memory_bytes;
-	struct session_summary summary = {0};
-	struct process_usage usage;
-
-	process_own_usage(true, agent->server_pid, &usage);
-	if (agent->stacks.session)
-		session_summarize(agent->stacks.session, &summary);
-	agent->memory_bytes =
-		usage.pss_bytes + summary.cost.map_bytes + summary.unwinding.chunk_bytes;
-	if (agent->memory_bytes > agent->most_memory_bytes)
-		agent->most_memory_bytes = agent->memory_bytes;
-	agent->nr_over = limit && agent->memory_bytes > limit ? agent->nr_over + 1 : 0;
-	if (limit && (double)agent->memory_bytes > SHRINK_AT * (double)limit)
-		shrink(agent);
-	if (agent->nr_over == OVER_FOR)
-		complain("--max-memory cannot be held: %.0f MB (processes %.0f MB, kernel maps "
-			 "%.0f MB)",
-			 (double)agent->memory_bytes / 1e6, (double)usage.pss_bytes / 1e6,
-			 (double)(agent->memory_bytes - usage.pss_bytes) / 1e6);
-}
-
 /* --- the server ------------------------------------------------------------------------------- */
 
 /*
  * A process that only opens the store's files for the server proper, which has no rights, and starts it again if it
  * ends. It is started before the store is opened to write, before anything is sampled, and before there are threads, so
- * that it inherits no mapping of the store, no descriptors and no locks. What it costs is not the agent's: else whoever
- * looks would lower the rate.
+ * that it inherits no mapping of the store, no descriptors and no locks. Its CPU time is not part of the budget: else
+ * whoever looks would lower the rate.
  */
 __attribute__((noreturn)) static void run_server(struct agent *agent, pid_t parent)
 {
@@ -382,7 +359,7 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 	for (i = 0; i < NR_COSTS; i++)
 		*(i == COST_SAMPLES || i == COST_SWITCHES ? &status->bpf_ns : &status->own_ns) +=
 			cost->cost_ns[i];
-	status->memory_bytes = agent->memory_bytes;
+	status->memory_bytes = agent->memory.bytes;
 	status->rate_hz = rate_of(agent);
 	status->budget = agent->options->budget;
 	shared_status_write(&agent->shared, status);
@@ -434,6 +411,7 @@ static void resume(struct agent *agent)
 	session_thin(agent->stacks.session, agent->governor.one_of);
 	now = read_cost(agent);
 	governor_resume(&agent->governor, &now);
+	memory_resume(&agent->own);
 }
 
 static void end_pause(struct agent *agent, unsigned reason)
@@ -443,6 +421,59 @@ static void end_pause(struct agent *agent, unsigned reason)
 	agent->pauses &= ~reason;
 	if (!agent->pauses)
 		resume(agent);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Pools are made as large as their share of the memory, unless it is so small that little would work. */
+static void size_pools(struct agent_options *options, unsigned nr_halvings)
+{
+	const uint64_t all = options->max_memory_bytes >> nr_halvings;
+
+	options->stacks.max_table_bytes = all / TABLES_SHARE;
+	options->stacks.naming.max_bytes = all / SYMBOLS_SHARE;
+	options->stacks.max_profile_bytes = all / PROFILES_SHARE;
+}
+
+/* Of all processes and kernel maps. The server's is reported, but it has limits of its own. */
+static enum memory_verdict measure_memory(struct agent *agent, uint64_t *ret_map_bytes)
+{
+	const uint64_t now_ns = clock_now_ns();
+	struct session_summary summary = {0};
+	struct process_usage own, all;
+	enum memory_verdict verdict;
+
+	process_own_usage(true, agent->server_pid, &own);
+	process_own_usage(true, 0, &all);
+	if (agent->stacks.session)
+		session_summarize(agent->stacks.session, &summary);
+	*ret_map_bytes = summary.cost.map_bytes + summary.unwinding.chunk_bytes;
+	(void)memory_judge(&agent->memory, all.pss_bytes + *ret_map_bytes, 0, now_ns);
+	verdict = memory_judge(&agent->own, own.pss_bytes + *ret_map_bytes,
+			       agent->options->max_memory_bytes, now_ns);
+	if (verdict != MEMORY_FITS)
+		shrink(agent);
+	return verdict;
+}
+
+/* A pause gives back what the session has, and the next one has smaller pools. */
+static int hold_memory(struct agent *agent, struct error *error)
+{
+	uint64_t map_bytes;
+	const enum memory_verdict verdict = measure_memory(agent, &map_bytes);
+	char why[160];
+
+	if (verdict < MEMORY_PAUSE || agent->pauses)
+		return 0;
+	(void)snprintf(why, sizeof(why), "%s: %.0f MB (kernel maps %.0f MB)",
+		       verdict == MEMORY_EXTREME ? "the memory is more than twice --max-memory"
+						 : "--max-memory cannot be held",
+		       (double)agent->own.bytes / 1e6, (double)map_bytes / 1e6);
+	if (agent->nr_halvings < MOST_HALVINGS)
+		agent->nr_halvings++;
+	size_pools(agent->options, agent->nr_halvings);
+	rest(agent);
+	return pause_for(agent, PAUSED_BY_REST, why, error);
 }
 
 /* --- the configuration ------------------------------------------------------------------------ */
@@ -461,16 +492,6 @@ static struct keeper_settings *make_settings(struct agent_options *options)
 	};
 	options->rules = (struct relabel_rules){0};
 	return settings;
-}
-
-/* Pools are made as large as their share of the memory, unless it is so small that little would work. */
-static void size_pools(struct agent_options *options)
-{
-	const uint64_t all = options->max_memory_bytes;
-
-	options->stacks.max_table_bytes = all / TABLES_SHARE;
-	options->stacks.naming.max_bytes = all / SYMBOLS_SHARE;
-	options->stacks.max_profile_bytes = all / PROFILES_SHARE;
 }
 
 /* Exchanges what can change in a run. The rest was used when it began. */
@@ -515,7 +536,8 @@ static int take_options(struct agent *agent, struct agent_options *next, struct 
 	err = samples ? stop_session(agent, error) : 0;
 	keeper_set(&agent->keeper, settings);
 	exchange(options, next);
-	size_pools(options);
+	agent->nr_halvings = 0;
+	size_pools(options, 0);
 	agent->governor.limits.budget = options->budget;
 	agent->governor.limits.most = (uint32_t)options->frequency;
 	agent->governor.one_of = 1;
@@ -593,9 +615,10 @@ static int tick(struct agent *agent, struct error *error)
 	err = look_for_file(agent, error);
 	if (!err && now_ns >= agent->rest_until_ns)
 		end_pause(agent, PAUSED_BY_REST);
-	if (now_ns >= agent->next_memory_ns) {
-		agent->next_memory_ns = now_ns + MEMORY_NS;
-		hold_memory(agent);
+	if (!err && now_ns >= agent->next_memory_ns) {
+		err = hold_memory(agent, error);
+		agent->next_memory_ns =
+			now_ns + (agent->own.extreme_since_ns ? TICK_NS : MEMORY_NS);
 	}
 	if (now_ns >= agent->next_report_ns) {
 		agent->next_report_ns = now_ns + REPORT_NS;
@@ -727,6 +750,15 @@ static void tell_shed(const struct agent *agent, enum governor_shed before)
 		 costs, sheds[governor->shed]);
 }
 
+/* True if both limits are held. */
+static bool is_held(const struct agent *agent)
+{
+	const struct governor *governor = &agent->governor;
+
+	return !agent->own.over_since_ns && (!(governor->limits.budget > 0) ||
+					     governor_share(governor) < governor->limits.budget);
+}
+
 static int govern(struct agent *agent, const struct governor_reading *now, struct error *error)
 {
 	struct governor *governor = &agent->governor;
@@ -737,11 +769,15 @@ static int govern(struct agent *agent, const struct governor_reading *now, struc
 	if (governor_is_runaway(governor)) {
 		rest(agent);
 		report(agent);
-		return pause_for(agent, PAUSED_BY_REST,
-				 "the cost is far over --budget with all saved that can be", error);
+		return pause_for(
+			agent, PAUSED_BY_REST,
+			governor_is_extreme(governor)
+				? "the cost is more than ten times --budget"
+				: "the cost is far over --budget with all saved that can be",
+			error);
 	}
-	if (governor_share(governor) < governor->limits.budget)
-		agent->rest_ns = 0; /* it is held again */
+	if (is_held(agent))
+		agent->rest_ns = 0;
 	session_thin(agent->stacks.session, governor->one_of);
 	if (governor->shed != shed) {
 		tell_shed(agent, shed);
@@ -795,9 +831,10 @@ static int end_epoch(struct collector *collector, bool is_last, struct error *er
 static int stop(struct collector *collector, struct error *error)
 {
 	struct agent *agent = collector->context;
+	uint64_t map_bytes;
 
 	service_notify(&agent->service, "STOPPING=1");
-	hold_memory(agent);
+	(void)measure_memory(agent, &map_bytes);
 	return inner_ops(agent)->stop(&agent->stacks.collector, error);
 }
 
@@ -891,7 +928,7 @@ int agent_run(struct agent_options *options, const struct agent_reader *reader)
 	sigset_t signals;
 	int status;
 
-	size_pools(options);
+	size_pools(options, 0);
 	agent.collector = (struct collector){.ops = &ops, .context = &agent};
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGUSR1);

@@ -23,8 +23,24 @@
 #define RUNAWAY	    4.0 /* times the budget */
 #define RUNAWAY_FOR 6	/* windows */
 
-static const bool is_by_rate[] = {
-#define X(id, by_rate, name) by_rate,
+/*
+ * Names do not count here: an epoch's are found to the end, also in a pause, and paid for afterwards. Neither does a
+ * cost that is small though the budget is much smaller.
+ */
+#define EXTREME	       10.0 /* times the budget */
+#define EXTREME_LEAST  0.05 /* share of the machine */
+#define EXTREME_FOR    2    /* windows, … */
+#define EXTREME_FOR_NS 15e9 /* … if they are that long; a burst, as at the start, is over by then */
+
+#define SHRINK_AT	  0.85 /* of the memory's limit */
+#define OVER_FOR_NS	  180e9
+#define EXTREME_MEMORY	  2.0	/* times the limit */
+#define EXTREME_MEMORY_NS 1.5e9 /* a parser may read a large file for a moment */
+
+static const struct {
+	bool by_rate, ends;
+} costs[] = {
+#define X(id, by_rate, ends, name) {by_rate, ends},
 	GOVERNOR_COSTS(X)
 #undef X
 };
@@ -40,7 +56,8 @@ void governor_resume(struct governor *governor, const struct governor_reading *f
 {
 	governor->last = *first;
 	governor->fixed_mean = 0;
-	governor->nr_cheap = governor->nr_dear = governor->nr_light = governor->nr_runaway = 0;
+	governor->nr_cheap = governor->nr_dear = governor->nr_light = 0;
+	governor->nr_runaway = governor->nr_extreme = 0;
 }
 
 static uint64_t growth(uint64_t before, uint64_t now)
@@ -64,7 +81,7 @@ static void measure(struct governor *governor, const struct governor_reading *no
 			(double)growth(governor->last.cost_ns[i], now->cost_ns[i]) / all_ns;
 
 		governor->shares[i] = share;
-		*(is_by_rate[i] ? &governor->by_rate : &governor->fixed) += share;
+		*(costs[i].by_rate ? &governor->by_rate : &governor->fixed) += share;
 	}
 	governor->fixed_mean +=
 		(governor->fixed - governor->fixed_mean) * (1 - exp(-window_ns / MEAN_NS));
@@ -125,6 +142,21 @@ static void choose_shed(struct governor *governor)
 	}
 }
 
+static void watch_extremes(struct governor *governor, double window_ns)
+{
+	const double most = fmax(EXTREME * governor->limits.budget, EXTREME_LEAST);
+	double share = 0;
+	unsigned i;
+
+	for (i = 0; i < NR_COSTS; i++)
+		share += costs[i].ends ? governor->shares[i] : 0;
+	if (share <= most)
+		governor->nr_extreme = 0;
+	else if (!governor->nr_extreme++)
+		governor->extreme_ns = 0;
+	governor->extreme_ns += window_ns;
+}
+
 void governor_judge(struct governor *governor, const struct governor_reading *now)
 {
 	const double window_ns = (double)growth(governor->last.now_ns, now->now_ns);
@@ -139,11 +171,52 @@ void governor_judge(struct governor *governor, const struct governor_reading *no
 		had_shed_all && governor_share(governor) > RUNAWAY * governor->limits.budget
 			? governor->nr_runaway + 1
 			: 0;
+	watch_extremes(governor, window_ns);
 	choose_rate(governor);
 	choose_shed(governor);
 }
 
+bool governor_is_extreme(const struct governor *governor)
+{
+	return governor->nr_extreme >= EXTREME_FOR && governor->extreme_ns >= EXTREME_FOR_NS;
+}
+
 bool governor_is_runaway(const struct governor *governor)
 {
-	return governor->nr_runaway >= RUNAWAY_FOR;
+	return governor->nr_runaway >= RUNAWAY_FOR || governor_is_extreme(governor);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Notes since when something is true without a break. Returns for how long. */
+static double lasting_ns(uint64_t *since_ns, bool is_true, uint64_t now_ns)
+{
+	if (!is_true)
+		*since_ns = 0;
+	else if (!*since_ns)
+		*since_ns = now_ns;
+	return *since_ns ? (double)growth(*since_ns, now_ns) : 0;
+}
+
+enum memory_verdict memory_judge(struct memory *memory, uint64_t bytes, uint64_t limit,
+				 uint64_t now_ns)
+{
+	const double share = limit ? (double)bytes / (double)limit : 0;
+	const double over_ns = lasting_ns(&memory->over_since_ns, share > 1, now_ns);
+	const double extreme_ns =
+		lasting_ns(&memory->extreme_since_ns, share > EXTREME_MEMORY, now_ns);
+
+	memory->bytes = bytes;
+	if (bytes > memory->most_bytes)
+		memory->most_bytes = bytes;
+	if (extreme_ns >= EXTREME_MEMORY_NS)
+		return MEMORY_EXTREME;
+	if (over_ns >= OVER_FOR_NS)
+		return MEMORY_PAUSE;
+	return share > SHRINK_AT ? MEMORY_SHRINK : MEMORY_FITS;
+}
+
+void memory_resume(struct memory *memory)
+{
+	memory->over_since_ns = memory->extreme_since_ns = 0;
 }

@@ -6,6 +6,10 @@
  * which takes longer the larger the store is. The rate of the samples is moved by the first part only, to what the rest
  * leaves of the budget. If the rest alone is more than the budget, samples are not what can be saved on: then work is
  * shed in the order of enum governor_shed, and if the cost stays far above the budget even so, the run had better pause.
+ * It had better pause at once if what a pause ends costs ten times the budget: no host should bear that until everything
+ * else has been tried.
+ *
+ * Memory has a limit instead of a budget, see memory_judge().
  */
 #ifndef STOOK_AGENT_GOVERNOR_H
 #define STOOK_AGENT_GOVERNOR_H
@@ -13,19 +17,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The kinds of CPU time: id, if it is in proportion to the samples, name. */
-#define GOVERNOR_COSTS(X)                                                 \
-	X(SAMPLES, true, "samples")    /* BPF programs */                 \
-	X(RECORDS, true, "records")    /* of stacks, in user space */     \
-	X(STORE, true, "store")	       /* labels, and writing epochs */   \
-	X(SWITCHES, false, "switches") /* BPF programs, with --off-cpu */ \
-	X(EVENTS, false, "process events")                                \
-	X(NAMES, false, "names")                                          \
-	X(UPKEEP, false, "upkeep")   /* removing old epochs */            \
-	X(HELPERS, false, "helpers") /* processes that read files */
+/* The kinds of CPU time: id, if it is in proportion to the samples, if a pause ends it at once, name. */
+#define GOVERNOR_COSTS(X)                                                       \
+	X(SAMPLES, true, true, "samples")    /* BPF programs */                 \
+	X(RECORDS, true, true, "records")    /* of stacks, in user space */     \
+	X(STORE, true, false, "store")	     /* labels, and writing epochs */   \
+	X(SWITCHES, false, true, "switches") /* BPF programs, with --off-cpu */ \
+	X(EVENTS, false, true, "process events")                                \
+	X(NAMES, false, false, "names")                                         \
+	X(UPKEEP, false, false, "upkeep")   /* removing old epochs */           \
+	X(HELPERS, false, false, "helpers") /* processes that read files */
 
 enum governor_cost {
-#define X(id, by_rate, name) COST_##id,
+#define X(id, by_rate, ends, name) COST_##id,
 	GOVERNOR_COSTS(X)
 #undef X
 		NR_COSTS
@@ -66,6 +70,8 @@ struct governor {
 	unsigned nr_dear;    /* … in which the rest was too much */
 	unsigned nr_light;   /* … in which the rest was so little that nothing has to be shed */
 	unsigned nr_runaway; /* … far above the budget, with all shed */
+	unsigned nr_extreme; /* … in which what a pause ends was extreme, and how long these were */
+	double extreme_ns;
 };
 
 void governor_init(struct governor *governor, const struct governor_limits *limits,
@@ -82,5 +88,30 @@ double governor_share(const struct governor *governor);
 
 /* True if the run should pause. */
 bool governor_is_runaway(const struct governor *governor);
+
+/* True if it should because of the last few windows alone, whatever has been shed. */
+bool governor_is_extreme(const struct governor *governor);
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+enum memory_verdict {
+	MEMORY_FITS,
+	MEMORY_SHRINK,	/* near the limit: give back what can be read again */
+	MEMORY_PAUSE,	/* above it for so long that shrinking does not help */
+	MEMORY_EXTREME, /* above twice the limit: pause at once */
+};
+
+struct memory {
+	uint64_t bytes, most_bytes; /* of the last measurement, and of all */
+	uint64_t over_since_ns;	    /* since when all were above the limit; 0: the last was not */
+	uint64_t extreme_since_ns;  /* likewise, twice the limit */
+};
+
+/* limit 0: none. */
+enum memory_verdict memory_judge(struct memory *memory, uint64_t bytes, uint64_t limit,
+				 uint64_t now_ns);
+
+/* Begins anew, as after a pause. */
+void memory_resume(struct memory *memory);
 
 #endif

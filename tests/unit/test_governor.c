@@ -182,6 +182,107 @@ TEST(governor_asks_for_a_pause_only_when_all_is_shed)
 	CHECK(governor_is_runaway(&host.governor));
 }
 
+/* An epoch of this length with costs of one kind. */
+static void spend(struct host *host, enum governor_cost kind, double share, double seconds)
+{
+	host->sum.now_ns += (uint64_t)(seconds * SECOND);
+	host->sum.cost_ns[kind] += (uint64_t)(share * seconds * SECOND * NR_CPUS);
+	governor_judge(&host->governor, &host->sum);
+}
+
+/* Twenty times the budget: not even half a minute, with nothing shed. */
+TEST(governor_asks_for_a_pause_at_once_if_the_cost_is_extreme)
+{
+	static const enum governor_cost kinds[] = {COST_SAMPLES, COST_RECORDS, COST_SWITCHES,
+						   COST_EVENTS};
+	struct host host;
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		begin(&host, 0, 0);
+		spend(&host, kinds[i], 20 * BUDGET, 10);
+		CHECK(!governor_is_runaway(&host.governor));
+		spend(&host, kinds[i], 20 * BUDGET, 10);
+		CHECK(governor_is_runaway(&host.governor));
+		CHECK(governor_is_extreme(&host.governor));
+		CHECK_EQ(host.governor.shed, SHED_NOTHING);
+		governor_resume(&host.governor, &host.sum);
+		CHECK(!governor_is_runaway(&host.governor));
+	}
+}
+
+TEST(governor_waits_where_a_pause_is_too_much)
+{
+	struct host host;
+	unsigned i;
+
+	begin(&host, 0, 0); /* not in a row */
+	for (i = 0; i < 10; i++) {
+		spend(&host, COST_EVENTS, 20 * BUDGET, 10);
+		CHECK(!governor_is_extreme(&host.governor));
+		spend(&host, COST_EVENTS, 0, 10);
+	}
+	begin(&host, 0, 0); /* short epochs: as long as others */
+	for (i = 0; i < 14; i++)
+		spend(&host, COST_EVENTS, 20 * BUDGET, 1);
+	CHECK(!governor_is_extreme(&host.governor));
+	spend(&host, COST_EVENTS, 20 * BUDGET, 1);
+	CHECK(governor_is_extreme(&host.governor));
+	begin(&host, 0, 0); /* a pause would not end them */
+	for (i = 0; i < 4; i++) {
+		spend(&host, COST_NAMES, 20 * BUDGET, 10);
+		spend(&host, COST_HELPERS, 20 * BUDGET, 10);
+		CHECK(!governor_is_extreme(&host.governor));
+	}
+	begin(&host, 0, 0); /* twenty times nearly nothing */
+	host.governor.limits.budget = BUDGET / 100;
+	for (i = 0; i < 4; i++)
+		spend(&host, COST_EVENTS, 20 * BUDGET / 100, 10);
+	CHECK(!governor_is_extreme(&host.governor));
+}
+
+#define MB (1ULL << 20)
+
+static enum memory_verdict judge_for(struct memory *memory, uint64_t bytes, unsigned seconds,
+				     uint64_t *now_ns)
+{
+	enum memory_verdict verdict = MEMORY_FITS;
+	unsigned i;
+
+	for (i = 0; i < seconds; i++)
+		verdict = memory_judge(memory, bytes, 128 * MB, *now_ns += SECOND);
+	return verdict;
+}
+
+TEST(memory_is_held)
+{
+	struct memory memory = {0};
+	uint64_t now_ns = SECOND;
+
+	CHECK_EQ(judge_for(&memory, 100 * MB, 600, &now_ns), MEMORY_FITS);
+	CHECK_EQ(judge_for(&memory, 120 * MB, 600, &now_ns), MEMORY_SHRINK);
+	CHECK_EQ(judge_for(&memory, 140 * MB, 180, &now_ns), MEMORY_SHRINK);
+	CHECK_EQ(judge_for(&memory, 100 * MB, 1, &now_ns), MEMORY_FITS); /* it was held again */
+	CHECK_EQ(judge_for(&memory, 140 * MB, 180, &now_ns), MEMORY_SHRINK);
+	CHECK_EQ(judge_for(&memory, 140 * MB, 1, &now_ns), MEMORY_PAUSE);
+	memory_resume(&memory);
+	CHECK_EQ(judge_for(&memory, 140 * MB, 1, &now_ns), MEMORY_SHRINK);
+	CHECK_EQ(memory.bytes, 140 * MB);
+}
+
+TEST(memory_that_is_extreme_is_not_borne)
+{
+	struct memory memory = {0};
+	uint64_t now_ns = SECOND;
+
+	CHECK_EQ(judge_for(&memory, 300 * MB, 1, &now_ns), MEMORY_SHRINK); /* for a moment */
+	CHECK_EQ(judge_for(&memory, 200 * MB, 1, &now_ns), MEMORY_SHRINK);
+	CHECK_EQ(judge_for(&memory, 300 * MB, 2, &now_ns), MEMORY_SHRINK);
+	CHECK_EQ(judge_for(&memory, 300 * MB, 1, &now_ns), MEMORY_EXTREME);
+	CHECK_EQ(memory.most_bytes, 300 * MB);
+	CHECK_EQ(memory_judge(&memory, 1000 * MB, 0, now_ns), MEMORY_FITS); /* no limit */
+}
+
 TEST(governor_survives_odd_readings)
 {
 	struct host host;
