@@ -61,11 +61,13 @@
 #define FIRST_REST_NS (60 * NS_PER_SEC)
 #define MOST_REST_NS  (3600 * NS_PER_SEC)
 
-/* Shares of --max-memory. The rest is for rings, the tables of processes and files, SQLite, and the programs. */
-#define TABLES_SHARE   4 /* unwind tables, in the kernel */
-#define SYMBOLS_SHARE  4 /* in a helper process */
-#define PROFILES_SHARE 8 /* of the present epoch; as much again for the one that is named */
-#define MOST_HALVINGS  2 /* of all of these, after pauses because of memory */
+/* Shares of --max-memory. The rest is for the tables of processes and files, SQLite, and the programs. */
+#define TABLES_SHARE   4  /* unwind tables, in the kernel */
+#define SYMBOLS_SHARE  4  /* in a helper process */
+#define BUFFERS_SHARE  8  /* rings, counts and threads in the kernel, process events */
+#define STORE_SHARE    32 /* the store's numbers */
+#define PROFILES_SHARE 8  /* of the present epoch; as much again for the one that is named */
+#define MOST_HALVINGS  2  /* of all of these, after pauses because of memory */
 
 /*
  * A question to the server may need half as much again as --max-memory: regressions of a week by hours, of 46,000
@@ -433,6 +435,7 @@ static void size_pools(struct agent_options *options, unsigned nr_halvings)
 	options->stacks.max_table_bytes = all / TABLES_SHARE;
 	options->stacks.naming.max_bytes = all / SYMBOLS_SHARE;
 	options->stacks.max_profile_bytes = all / PROFILES_SHARE;
+	options->stacks.max_buffer_bytes = all / BUFFERS_SHARE;
 }
 
 /* Of all processes and kernel maps. The server's is reported, but it has limits of its own. */
@@ -487,6 +490,7 @@ static struct keeper_settings *make_settings(struct agent_options *options)
 	*settings = (struct keeper_settings){
 		.retain_ns = options->retain_ns,
 		.max_bytes = options->max_disk_bytes,
+		.max_memory_bytes = options->max_memory_bytes / STORE_SHARE,
 		.is_off_cpu = options->off_cpu,
 		.rules = options->rules,
 	};

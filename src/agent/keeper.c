@@ -34,6 +34,8 @@ static int open_store(struct keeper *keeper, struct error *error)
 
 	for (i = 0; i < LOCK_TRIES; i++) {
 		err = store_open_writer(keeper->path, &keeper->store, error);
+		if (!err && keeper->settings->max_memory_bytes)
+			store_limit_memory(keeper->store, keeper->settings->max_memory_bytes);
 		if (err != -EBUSY)
 			return err;
 		(void)nanosleep(&nap, NULL);
@@ -103,6 +105,8 @@ static void take_settings(struct keeper *keeper)
 	free_settings(keeper->settings);
 	keeper->settings = next;
 	keeper->expire_ns = 0;
+	if (keeper->store && next->max_memory_bytes)
+		store_limit_memory(keeper->store, next->max_memory_bytes);
 }
 
 /* --- epochs ----------------------------------------------------------------------------------- */

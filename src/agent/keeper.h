@@ -20,8 +20,9 @@
 
 /* On the heap; the keeper frees it. */
 struct keeper_settings {
-	uint64_t retain_ns; /* the age at which everything is removed; 0: never */
-	uint64_t max_bytes; /* of the store; 0: no limit */
+	uint64_t retain_ns;	 /* the age at which everything is removed; 0: never */
+	uint64_t max_bytes;	 /* of the store; 0: no limit */
+	size_t max_memory_bytes; /* for the store; 0: its own limit */
 	bool is_off_cpu;
 	struct relabel_rules rules;
 };

@@ -504,7 +504,7 @@ static void check_models(struct doctor *doctor)
 static void check_buffers(struct doctor *doctor)
 {
 	struct error error = {0};
-	struct sideband *sideband = sideband_open(&doctor->online, &error);
+	struct sideband *sideband = sideband_open(&doctor->online, 0, &error);
 	const int64_t paranoid = (int64_t)process_sysctl("kernel/perf_event_paranoid", 0);
 	const bool is_forbidden = error.code == -EACCES || error.code == -EPERM;
 	struct rlimit locked = {0};

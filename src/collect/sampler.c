@@ -281,10 +281,6 @@ static uint32_t waiting_bytes(const struct sampler_waits *waits)
 	return waits->budget_share > 0 ? sizeof(struct wire_followed) : sizeof(struct wire_waiting);
 }
 
-/* Threads that are off their CPU: room for four times as many as there are now. */
-#define MIN_THREADS 16384
-#define MAX_THREADS 1048576
-
 /* Tasks that wait for locks of the kernel: a part of the threads. */
 #define MIN_LOCK_WAITS 4096
 #define MAX_LOCK_WAITS 65536
@@ -304,7 +300,6 @@ static void configure_waits(struct sampler_bpf *bpf, const struct sampler_config
 {
 	const struct sampler_waits *waits = config->waits;
 	const bool follows_switches = waits && !config->has_kernel_locks;
-	uint64_t nr = 4 * process_nr_threads();
 
 	(void)bpf_program__set_autoload(bpf->progs.switched, follows_switches);
 	(void)bpf_program__set_autoload(bpf->progs.find_waiting, follows_switches);
@@ -328,8 +323,7 @@ static void configure_waits(struct sampler_bpf *bpf, const struct sampler_config
 	bpf->rodata->has_budget = waits->budget_share > 0;
 	bpf->rodata->only_io_waits = waits->only_io;
 	bpf->rodata->spare_slot = spare_slot;
-	nr = nr < MIN_THREADS ? MIN_THREADS : nr < MAX_THREADS ? nr : MAX_THREADS;
-	(void)bpf_map__set_max_entries(bpf->maps.waiting_threads, (uint32_t)nr);
+	(void)bpf_map__set_max_entries(bpf->maps.waiting_threads, (uint32_t)config->max_threads);
 	(void)bpf_map__set_max_entries(bpf->maps.wait_costs, nr_cpus);
 	(void)bpf_map__set_value_size(bpf->maps.waiting_threads, waiting_bytes(waits));
 }
@@ -1357,6 +1351,18 @@ void sampling_read(const struct sampling *sampling, uint64_t sampled_ns,
 #define MIN_COUNTS    4096
 #define MAX_COUNTS    131072
 
+/* Room for four times as many threads as there are now. */
+#define MIN_THREADS 16384
+#define MAX_THREADS 1048576
+
+/* Under a limit, nothing is made smaller than this. What has no room is lost, and counted, or ends an epoch early. */
+#define LEAST_RING_BYTES (64UL << 10)
+#define LEAST_COUNTS	 1024
+#define LEAST_THREADS	 4096
+
+/* Of an entry of a hash map, beside its key and value: links, and a bucket. */
+#define ENTRY_BYTES 64
+
 /* Samples per second and CPU: of an event whose rate is unknown; of probes. */
 #define UNKNOWN_RATE 10000
 #define PROBES_RATE  4000
@@ -1380,23 +1386,68 @@ static double rate_of(const struct sampled_event *sampled)
 	return event_is_clock(&sampled->event) ? 1e9 / (double)rate->period : UNKNOWN_RATE;
 }
 
-void sampling_choose_sizes(const struct sampled_event *events, size_t nr_events, size_t nr_cpus,
-			   bool has_raw, size_t *ring_bytes, size_t *max_counts)
+/* What can be made smaller under a limit. */
+struct part {
+	size_t *nr, least, bytes_each;
+};
+
+static size_t bytes_of(const struct part *part)
+{
+	return *part->nr * part->bytes_each;
+}
+
+/* Halves the largest part until all are within the limit, or as small as they can be. Returns the bytes of all. */
+static size_t fit(const struct part *parts, size_t nr, size_t max_bytes)
+{
+	for (;;) {
+		const struct part *largest = NULL;
+		size_t sum = 0, i;
+
+		for (i = 0; i < nr; i++) {
+			sum += bytes_of(&parts[i]);
+			if (*parts[i].nr / 2 >= parts[i].least &&
+			    (!largest || bytes_of(&parts[i]) > bytes_of(largest)))
+				largest = &parts[i];
+		}
+		if (!max_bytes || sum <= max_bytes || !largest)
+			return sum;
+		*largest->nr /= 2;
+	}
+}
+
+size_t sampling_choose_sizes(const struct sampling_needs *needs, struct sampling_sizes *sizes)
 {
 	const size_t raw_bytes = RAW_RECORD_BYTES;
-	double samples = nr_events ? 0 : PROBES_RATE, records, raw; /* per second */
+	const size_t count_bytes =
+		needs->has_waits ? sizeof(struct wire_count_key) + sizeof(struct wire_count)
+				 : sizeof(uint64_t) + offsetof(struct wire_count, numerator);
+	/* A size that was asked for stays: its least is more than half of it. */
+	const struct part parts[] = {
+		{&sizes->ring_bytes, sizes->ring_bytes ?: LEAST_RING_BYTES, 1},
+		{&sizes->max_counts, sizes->max_counts ?: LEAST_COUNTS,
+		 WIRE_EPOCH_SLOTS * (ENTRY_BYTES + count_bytes)},
+		{&sizes->max_threads, LEAST_THREADS,
+		 ENTRY_BYTES + sizeof(uint64_t) + sizeof(struct wire_followed)},
+	};
+	double samples = needs->nr_events ? 0 : PROBES_RATE, records, raw; /* per second */
 	size_t i;
 
-	for (i = 0; i < nr_events; i++)
-		samples += rate_of(&events[i]);
-	samples *= (double)nr_cpus;
+	for (i = 0; i < needs->nr_events; i++)
+		samples += rate_of(&needs->events[i]);
+	samples *= (double)needs->nr_cpus;
 	records = samples * RING_SECONDS * RING_RECORD_BYTES;
-	raw = has_raw ? samples * RAW_SECONDS * (double)raw_bytes : 0;
+	raw = needs->has_raw ? samples * RAW_SECONDS * (double)raw_bytes : 0;
 
-	if (!*ring_bytes)
-		*ring_bytes = power_of_two_at_least(records > raw ? records : raw, MIN_RING_BYTES,
-						    MAX_RING_BYTES);
-	if (!*max_counts)
-		*max_counts =
+	if (!sizes->ring_bytes)
+		sizes->ring_bytes = power_of_two_at_least(records > raw ? records : raw,
+							  MIN_RING_BYTES, MAX_RING_BYTES);
+	if (!sizes->max_counts)
+		sizes->max_counts =
 			power_of_two_at_least(samples * COUNT_SECONDS, MIN_COUNTS, MAX_COUNTS);
+	sizes->max_threads = 0;
+	if (needs->nr_threads)
+		sizes->max_threads = 4 * needs->nr_threads < MIN_THREADS   ? MIN_THREADS
+				     : 4 * needs->nr_threads < MAX_THREADS ? 4 * needs->nr_threads
+									   : MAX_THREADS;
+	return fit(parts, ARRAY_SIZE(parts), needs->max_bytes);
 }

@@ -57,6 +57,7 @@ struct sampler_config {
 	struct wanted_tasks tasks;
 	size_t ring_bytes;		   /* a power of two, at least a page */
 	size_t max_counts;		   /* capacity of a count map: distinct stacks per epoch */
+	size_t max_threads;		   /* likewise, with waits: threads off their CPU */
 	const struct sampler_waits *waits; /* NULL: no off-CPU time */
 	bool has_kernel_locks; /* waits->for_locks: this sampler is that of locks of the kernel */
 	bool has_states;       /* samples are of running threads, beside a sampler of waits */
@@ -229,11 +230,25 @@ struct sampling_reading {
 void sampling_read(const struct sampling *sampling, uint64_t sampled_ns,
 		   struct sampling_reading *ret);
 
+struct sampling_needs {
+	const struct sampled_event *events; /* NULL: probes, or waits */
+	size_t nr_events;
+	size_t nr_cpus;
+	bool has_raw;	     /* there may be raw records (bpf/wire.h) */
+	bool has_waits;	     /* counts have the times of waits */
+	uint64_t nr_threads; /* that are followed, at present */
+	size_t max_bytes;    /* for all that is chosen; 0: no limit */
+};
+
+struct sampling_sizes {
+	size_t ring_bytes, max_counts; /* 0: to be chosen */
+	size_t max_threads;	       /* that are off their CPU at the same time; always chosen */
+};
+
 /*
- * Chooses the sizes of the ring buffer and of the count maps, where they are 0. No events: probes.
- * has_raw: there may be raw records (bpf/wire.h).
+ * Chooses the sizes of the ring buffer, of the count maps and of the map of waiting threads. Under a limit, the largest
+ * of them is halved until they fit, each down to a least size. Returns the bytes of all of them, about.
  */
-void sampling_choose_sizes(const struct sampled_event *events, size_t nr_events, size_t nr_cpus,
-			   bool has_raw, size_t *ring_bytes, size_t *max_counts);
+size_t sampling_choose_sizes(const struct sampling_needs *needs, struct sampling_sizes *sizes);
 
 #endif

@@ -36,6 +36,8 @@
 #include "proc/process_info.h"
 #include "profile/profile.h"
 
+#define SIDEBAND_SHARE 4 /* of max_buffer_bytes */
+
 #define SESSION_OWN_FDS 2 /* descriptors to wait for, besides the sideband's */
 
 #define PRELOAD_NS (50 * NS_PER_MS)
@@ -96,7 +98,7 @@ struct source {
 	struct sampler *sampler;
 	struct epochs *epochs; /* the sampler's */
 	struct ring ring;
-	size_t ring_bytes, max_counts;
+	struct sampling_sizes sizes;
 	const struct sampler_waits *waits; /* NULL: samples, or hits */
 	bool has_kernel_locks;
 	struct accounting accounting;
@@ -230,8 +232,9 @@ static int load_sampler(struct session *session, struct source *source, struct e
 		.max_walk_frames = options->by_tables ? options->max_user_frames : 0,
 		.max_table_bytes = options->max_table_bytes,
 		.tasks = options->tasks,
-		.ring_bytes = source->ring_bytes,
-		.max_counts = source->max_counts,
+		.ring_bytes = source->sizes.ring_bytes,
+		.max_counts = source->sizes.max_counts,
+		.max_threads = source->sizes.max_threads,
 		.waits = source->waits,
 		.has_kernel_locks = source->has_kernel_locks,
 		.has_states = options->waits && !source->waits,
@@ -253,15 +256,36 @@ static int load_sampler(struct session *session, struct source *source, struct e
 	if (!source->sampler)
 		return error->code;
 	source->epochs = sampler_epochs(source->sampler);
-	return ring_open(&source->ring, sampler_ring_fd(source->sampler), source->ring_bytes,
+	return ring_open(&source->ring, sampler_ring_fd(source->sampler), source->sizes.ring_bytes,
 			 error);
+}
+
+/* Chooses the sizes of a source's buffers, in *room bytes (0: no limit), which are less afterwards. */
+static void size_source(const struct session *session, struct source *source, size_t *room)
+{
+	const struct session_options *options = &session->options;
+	const struct sampling_needs needs = {
+		.events = session->events,
+		.nr_events = source->waits ? 0 : options->nr_events,
+		.nr_cpus = options->cpus ? options->nr_cpus : options->online->nr,
+		.has_raw = options->by_tables,
+		.has_waits = source->waits != NULL,
+		.nr_threads = source->waits && !source->has_kernel_locks ? process_nr_threads() : 0,
+		.max_bytes = *room,
+	};
+	size_t bytes;
+
+	source->sizes.ring_bytes = options->ring_bytes;
+	source->sizes.max_counts = options->max_counts;
+	bytes = sampling_choose_sizes(&needs, &source->sizes);
+	if (*room)
+		*room = *room > bytes ? *room - bytes : 1;
 }
 
 static int load_samplers(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
-	const size_t nr_cpus = options->cpus ? options->nr_cpus : options->online->nr;
-	size_t i;
+	size_t room = options->max_buffer_bytes - options->max_buffer_bytes / SIDEBAND_SHARE, i;
 	int err = 0;
 
 	if (options->nr_events || options->probes)
@@ -274,11 +298,7 @@ static int load_samplers(struct session *session, struct error *error)
 	for (i = 0; i < session->nr_sources && !err; i++) {
 		struct source *source = &session->sources[i];
 
-		source->ring_bytes = options->ring_bytes;
-		source->max_counts = options->max_counts;
-		sampling_choose_sizes(session->events, source->waits ? 0 : options->nr_events,
-				      nr_cpus, options->by_tables, &source->ring_bytes,
-				      &source->max_counts);
+		size_source(session, source, &room);
 		err = load_sampler(session, source, error);
 	}
 	return err;
@@ -650,7 +670,8 @@ static int set_up(struct session *session, struct error *error)
 	 * Open the events before reading maps: what happens in between is then seen twice rather
 	 * than missed.
 	 */
-	session->sideband = sideband_open(options->online, error);
+	session->sideband =
+		sideband_open(options->online, options->max_buffer_bytes / SIDEBAND_SHARE, error);
 	if (!session->sideband)
 		return error->code;
 	err = want_targets(session, error);
@@ -840,7 +861,7 @@ static int read_ring(struct session *session, struct source *source)
 		source->epoch_records += record->epoch == epoch;
 		session->has_raw |= record->user_end == WALK_RAW;
 	}
-	session->ring_is_busy |= read > source->ring_bytes / 8;
+	session->ring_is_busy |= read > source->sizes.ring_bytes / 8;
 	return err;
 }
 
@@ -1108,7 +1129,8 @@ static bool epoch_is_full(const struct session *session, uint64_t now_ns)
 	size_t i;
 
 	for (i = 0; i < session->nr_sources; i++)
-		if (session->sources[i].epoch_records > session->sources[i].max_counts / 4 * 3)
+		if (session->sources[i].epoch_records >
+		    session->sources[i].sizes.max_counts / 4 * 3)
 			return true;
 	return now_ns - session->epoch_began_ns > EPOCH_NS || now_ns >= slice_end_ns(session) ||
 	       slicing_has_slept(&session->slicing, clock_asleep_ns()) ||
@@ -1659,7 +1681,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 
 	for (i = 0; i < session->nr_sources; i++) {
 		accounting_add(&accounting, &session->sources[i].accounting);
-		ring_bytes += session->sources[i].ring_bytes;
+		ring_bytes += session->sources[i].sizes.ring_bytes;
 	}
 	accounting.nr_epochs = ticks->nr_epochs;
 	*ret = (struct session_summary){

@@ -79,6 +79,11 @@ struct session_options {
 	const char *table_folder; /* unwind table cache; NULL: no cache */
 
 	size_t ring_bytes, max_counts; /* 0: chosen by rate and CPUs */
+	/*
+	 * Limit on memory for rings, count maps, waiting threads and process events; 0: none. Each has a least size, which
+	 * goes first.
+	 */
+	size_t max_buffer_bytes;
 	size_t max_profile_bytes;
 	/* Names of kernel code, as they are shown; .name NULL: they are not asked for while it is there. */
 	struct kernel_code_names kernel_names;

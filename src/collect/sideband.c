@@ -238,8 +238,10 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 
 /* --- rings -------------------------------------------------------------------------------------- */
 
-#define DATA_BYTES  (128UL << 10) /* or a page, if larger; a power of two */
-#define ALARM_PAGES 2		  /* room for a mapping with the longest path */
+#define DATA_BYTES (128UL << 10) /* or a page, if larger; a power of two */
+#define LEAST_DATA_BYTES \
+	(16UL << 10)  /* likewise, under a limit: room for some of the longest paths */
+#define ALARM_PAGES 2 /* room for a mapping with the longest path */
 
 struct ring {
 	int fd;	     /* of the event that it was made for; -1: not open */
@@ -257,7 +259,7 @@ struct cpu_rings {
 struct sideband {
 	struct cpu_rings *cpus;
 	size_t nr_cpus, cap_cpus;
-	size_t page_bytes;
+	size_t page_bytes, data_bytes;
 	char *wrapped; /* buffer for a record that wraps around the end of its ring */
 };
 
@@ -335,8 +337,7 @@ static int open_cpu(const struct sideband *sideband, struct cpu_rings *cpu, stru
 	};
 	int err;
 
-	cpu->events.data_bytes =
-		sideband->page_bytes > DATA_BYTES ? sideband->page_bytes : DATA_BYTES;
+	cpu->events.data_bytes = sideband->data_bytes;
 	cpu->alarm.data_bytes = ALARM_PAGES * sideband->page_bytes;
 	err = open_ring(sideband, &cpu->events, &events, cpu->cpu, error);
 	return err ? err : open_ring(sideband, &cpu->alarm, &alarm, cpu->cpu, error);
@@ -376,7 +377,18 @@ int sideband_watch(struct sideband *sideband, uint32_t cpu, struct error *error)
 	return err;
 }
 
-struct sideband *sideband_open(const struct cpus *online, struct error *error)
+size_t sideband_ring_bytes(size_t nr_cpus, size_t page_bytes, size_t max_bytes)
+{
+	const size_t others =
+		(2 + ALARM_PAGES) * page_bytes; /* both control pages, and the alarm's data */
+	size_t bytes = DATA_BYTES;
+
+	while (max_bytes && bytes > LEAST_DATA_BYTES && nr_cpus * (bytes + others) > max_bytes)
+		bytes /= 2;
+	return bytes > page_bytes ? bytes : page_bytes;
+}
+
+struct sideband *sideband_open(const struct cpus *online, size_t max_bytes, struct error *error)
 {
 	struct sideband *sideband = calloc(1, sizeof(*sideband));
 	size_t i;
@@ -388,6 +400,9 @@ struct sideband *sideband_open(const struct cpus *online, struct error *error)
 		err = error_no_memory(error, "");
 	else
 		sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	if (!err)
+		sideband->data_bytes =
+			sideband_ring_bytes(online->nr, sideband->page_bytes, max_bytes);
 	for (i = 0; i < online->nr && !err; i++)
 		err = sideband_watch(sideband, online->numbers[i], error);
 	if (!err)

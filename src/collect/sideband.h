@@ -41,8 +41,14 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 
 struct sideband;
 
-/* Opens and starts the events on these CPUs. Returns NULL on failure. */
-struct sideband *sideband_open(const struct cpus *online, struct error *error);
+/*
+ * Opens and starts the events on these CPUs. Rings are made smaller, down to a least size, to fit into max_bytes
+ * (0: no limit). Returns NULL on failure.
+ */
+struct sideband *sideband_open(const struct cpus *online, size_t max_bytes, struct error *error);
+
+/* Returns the size of the ring of a CPU, which is chosen for so many. */
+size_t sideband_ring_bytes(size_t nr_cpus, size_t page_bytes, size_t max_bytes);
 void sideband_close(struct sideband *sideband);
 
 /*

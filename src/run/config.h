@@ -86,6 +86,7 @@ struct stack_options {
 	struct output_options output;
 	const char *stats_path;
 	size_t ring_bytes, max_counts; /* 0: chosen from the expected load */
+	size_t max_buffer_bytes;       /* see struct session_options */
 	size_t max_profile_bytes;      /* limit for different stacks; 0: default */
 };
 

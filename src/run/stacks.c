@@ -142,6 +142,7 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.table_folder = strcmp(folder, "none") != 0 ? folder : NULL,
 		.ring_bytes = options->ring_bytes,
 		.max_counts = options->max_counts,
+		.max_buffer_bytes = options->max_buffer_bytes,
 		.max_profile_bytes =
 			options->max_profile_bytes ? options->max_profile_bytes : MAX_PROFILE_BYTES,
 		.is_governed = source->is_governed,

@@ -15,7 +15,9 @@
 #include "base/array.h"
 
 /* The kept numbers are dropped when there are more; a slot has 17 bytes, and at most half are used. */
-#define MAX_KNOWN (1U << 18)
+#define MAX_KNOWN   (1U << 18)
+#define LEAST_KNOWN (1U << 12) /* under a limit */
+#define KNOWN_BYTES 34
 
 /* Numbers are given in order: a thousand a second would take two years. Others are damage. */
 #define MAX_NUMBER (1LL << 36)
@@ -56,7 +58,16 @@ int objects_errno(sqlite3 *db)
 
 void objects_init(struct objects *objects, sqlite3 *db, uint64_t secret)
 {
-	*objects = (struct objects){.db = db, .secret = secret};
+	*objects = (struct objects){.db = db, .secret = secret, .max_known = MAX_KNOWN};
+}
+
+void objects_limit(struct objects *objects, size_t bytes)
+{
+	objects->max_known = MAX_KNOWN;
+	while (objects->max_known > LEAST_KNOWN && objects->max_known * KNOWN_BYTES > bytes)
+		objects->max_known /= 2;
+	if (objects->known.nr > objects->max_known)
+		objects_forget(objects);
 }
 
 void objects_forget(struct objects *objects)
@@ -148,7 +159,7 @@ static int64_t find_or_add(struct objects *objects, enum object_kind kind, const
 		number = add_row(objects, kind, hash, content, nr);
 	if (number <= 0)
 		return number;
-	if (objects->known.nr >= MAX_KNOWN)
+	if (objects->known.nr >= objects->max_known)
 		objects_forget(objects);
 	return u64_map_set(&objects->known, key, (uint64_t)number) < 0 ? -ENOMEM : number;
 }

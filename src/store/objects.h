@@ -44,6 +44,7 @@ struct objects {
 	sqlite3 *db;
 	sqlite3_stmt *find[NR_OBJECT_KINDS], *add[NR_OBJECT_KINDS], *get[NR_OBJECT_KINDS];
 	struct u64_map known; /* hash of kind and content: number */
+	size_t max_known;
 	uint64_t secret; /* of this store: names could be chosen so that all rows have one hash */
 	struct object_marks
 		*marks; /* the caller's: gets a mark for each object that is added; NULL: none */
@@ -51,6 +52,9 @@ struct objects {
 
 void objects_init(struct objects *objects, sqlite3 *db, uint64_t secret);
 void objects_clear(struct objects *objects);
+
+/* Limits the memory for the numbers that are kept. */
+void objects_limit(struct objects *objects, size_t bytes);
 void objects_forget(struct objects *objects);
 
 /* Returns the number of the object with this content, which is added if needed; or a negative errno. */

@@ -343,6 +343,11 @@ int store_open_reader(const char *path, store_open_fn *open, void *context, stru
 	return open_store(path, open ? open : store_open_file, context, ret, error);
 }
 
+void store_limit_memory(struct store *store, size_t bytes)
+{
+	objects_limit(&store->objects, bytes);
+}
+
 void store_close(struct store *store)
 {
 	if (!store)

@@ -29,6 +29,9 @@ struct store;
 int store_open_writer(const char *path, struct store **ret, struct error *error);
 void store_close(struct store *store);
 
+/* Limits the memory in which a writer keeps the numbers of what it has stored; the rest is SQLite's cache, 2 MB. */
+void store_limit_memory(struct store *store, size_t bytes);
+
 /*
  * Opens files for a reader that may not do so itself: returns a descriptor for reading, which the reader closes, or a
  * negative errno.

@@ -999,6 +999,11 @@ static void make_session(void)
 		.event.attr.type = PERF_TYPE_SOFTWARE,
 		.rate.frequency = SAMPLE_HZ,
 	};
+	const struct sampling_needs needs = {.events = &sampled,
+					     .nr_events = 1,
+					     .nr_cpus = (size_t)wishes.cpus,
+					     .has_raw = true};
+	struct sampling_sizes sizes = {0};
 	struct unwinder_options unwinder = {.max_bytes = (size_t)(wishes.table_mib * (1 << 20)),
 					    .max_frames = 127};
 	struct drain_options options = {.labels = LABEL_PID | LABEL_TID, .cgroup_root_fd = -1};
@@ -1006,8 +1011,9 @@ static void make_session(void)
 	uint64_t limit = fd_raise_limit() / 2;
 
 	sim.own_bytes = heap.uordblks + heap.hblkhd;
-	sampling_choose_sizes(&sampled, 1, (size_t)wishes.cpus, true, &sim.ring_bytes,
-			      &sim.max_counts);
+	(void)sampling_choose_sizes(&needs, &sizes);
+	sim.ring_bytes = sizes.ring_bytes;
+	sim.max_counts = sizes.max_counts;
 	sim.some_fd = open("/dev/null", O_PATH | O_CLOEXEC);
 	sim.files = file_table_new(limit < 8192 ? limit : 8192);
 	sim.names = file_table_new(4096);

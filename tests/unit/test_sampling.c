@@ -1,4 +1,4 @@
-/* collect/sampling: buffer sizes grow with the rate, within bounds, unless the user gave them. */
+/* collect/sampling: buffer sizes grow with the rate, within bounds, unless the user gave them, and fit into a limit. */
 #include "collect/sampler.h"
 
 #include "unit/test.h"
@@ -12,58 +12,109 @@ static const struct sampled_event *clock_at(const struct sampling_rate *rate)
 	return &sampled;
 }
 
+static struct sampling_sizes sizes_of(const struct sampling_rate *rate, size_t nr_cpus)
+{
+	const struct sampling_needs needs = {
+		.events = clock_at(rate), .nr_events = 1, .nr_cpus = nr_cpus};
+	struct sampling_sizes sizes = {0};
+
+	(void)sampling_choose_sizes(&needs, &sizes);
+	return sizes;
+}
+
 TEST(sizes_grow_with_the_rate)
 {
-	size_t small_ring = 0, small_counts = 0, ring = 0, counts = 0;
+	const struct sampling_sizes small = sizes_of(&(struct sampling_rate){.frequency = 99}, 2);
+	const struct sampling_sizes large =
+		sizes_of(&(struct sampling_rate){.frequency = 9999}, 64);
 
-	sampling_choose_sizes(clock_at(&(struct sampling_rate){.frequency = 99}), 1, 2, false,
-			      &small_ring, &small_counts);
-	sampling_choose_sizes(clock_at(&(struct sampling_rate){.frequency = 9999}), 1, 64, false,
-			      &ring, &counts);
-	CHECK(ring > small_ring && counts > small_counts);
-	CHECK_EQ(ring & (ring - 1), 0);
-	CHECK(small_ring >= 4096);
+	CHECK(large.ring_bytes > small.ring_bytes && large.max_counts > small.max_counts);
+	CHECK_EQ(large.ring_bytes & (large.ring_bytes - 1), 0);
+	CHECK(small.ring_bytes >= 4096);
+	CHECK_EQ(small.max_threads, 0);
 }
 
 TEST(sizes_have_an_end)
 {
-	size_t ring = 0, counts = 0;
+	const struct sampling_sizes sizes =
+		sizes_of(&(struct sampling_rate){.frequency = 1000000}, 4096);
 
-	sampling_choose_sizes(clock_at(&(struct sampling_rate){.frequency = 1000000}), 1, 4096,
-			      false, &ring, &counts);
-	CHECK_EQ(ring, 64UL << 20);
-	CHECK_EQ(counts, 131072);
+	CHECK_EQ(sizes.ring_bytes, 64UL << 20);
+	CHECK_EQ(sizes.max_counts, 131072);
 }
 
 TEST(sizes_of_a_clock_follow_its_period)
 {
-	size_t ring = 0, counts = 0, ring_hz = 0, counts_hz = 0;
+	const struct sampling_sizes sizes = sizes_of(&(struct sampling_rate){.period = 1000000}, 8);
+	const struct sampling_sizes in_hz = sizes_of(&(struct sampling_rate){.frequency = 1000}, 8);
 
-	sampling_choose_sizes(clock_at(&(struct sampling_rate){.period = 1000000}), 1, 8, false,
-			      &ring, &counts);
-	sampling_choose_sizes(clock_at(&(struct sampling_rate){.frequency = 1000}), 1, 8, false,
-			      &ring_hz, &counts_hz);
-	CHECK_EQ(ring, ring_hz);
-	CHECK_EQ(counts, counts_hz);
+	CHECK_EQ(sizes.ring_bytes, in_hz.ring_bytes);
+	CHECK_EQ(sizes.max_counts, in_hz.max_counts);
 }
 
 TEST(sizes_leave_what_was_asked_for)
 {
-	size_t ring = 4096, counts = 7;
+	struct sampling_needs needs = {
+		.events = clock_at(&(struct sampling_rate){.frequency = 9999}),
+		.nr_events = 1,
+		.nr_cpus = 64,
+	};
+	struct sampling_sizes sizes = {.ring_bytes = 1 << 20, .max_counts = 7};
 
-	sampling_choose_sizes(clock_at(&(struct sampling_rate){.frequency = 9999}), 1, 64, false,
-			      &ring, &counts);
-	CHECK_EQ(ring, 4096);
-	CHECK_EQ(counts, 7);
+	(void)sampling_choose_sizes(&needs, &sizes);
+	CHECK_EQ(sizes.ring_bytes, 1 << 20);
+	CHECK_EQ(sizes.max_counts, 7);
+	needs.max_bytes = 1000; /* also if there is a limit */
+	(void)sampling_choose_sizes(&needs, &sizes);
+	CHECK_EQ(sizes.ring_bytes, 1 << 20);
+	CHECK_EQ(sizes.max_counts, 7);
 }
 
 TEST(sizes_have_room_for_raw_records)
 {
-	size_t ring = 0, raw_ring = 0, counts = 0;
+	struct sampling_needs needs = {
+		.events = clock_at(&(struct sampling_rate){.frequency = 999}),
+		.nr_events = 1,
+		.nr_cpus = 2,
+	};
+	struct sampling_sizes sizes = {0}, raw = {0};
 
-	sampling_choose_sizes(clock_at(&(struct sampling_rate){.frequency = 999}), 1, 2, false,
-			      &ring, &counts);
-	sampling_choose_sizes(clock_at(&(struct sampling_rate){.frequency = 999}), 1, 2, true,
-			      &raw_ring, &counts);
-	CHECK(raw_ring > ring);
+	(void)sampling_choose_sizes(&needs, &sizes);
+	needs.has_raw = true;
+	(void)sampling_choose_sizes(&needs, &raw);
+	CHECK(raw.ring_bytes > sizes.ring_bytes);
+}
+
+/* A host of 256 CPUs and 100,000 threads, whose waits are followed. */
+static size_t fit(size_t max_bytes, struct sampling_sizes *ret)
+{
+	const struct sampling_needs needs = {
+		.nr_cpus = 256, .has_waits = true, .nr_threads = 100000, .max_bytes = max_bytes};
+
+	*ret = (struct sampling_sizes){0};
+	return sampling_choose_sizes(&needs, ret);
+}
+
+TEST(sizes_fit_into_a_limit)
+{
+	static const size_t limits[] = {200UL << 20, 64UL << 20, 16UL << 20, 3UL << 20};
+	struct sampling_sizes before, sizes;
+	const size_t unlimited = fit(0, &before);
+	size_t i;
+
+	CHECK(unlimited > limits[0]);
+	CHECK_EQ(before.max_threads, 400000);
+	CHECK_EQ(fit(unlimited, &sizes), unlimited); /* nothing is made smaller without need */
+	for (i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		const size_t bytes = fit(limits[i], &sizes);
+
+		CHECK(bytes <= limits[i]);
+		CHECK(bytes > limits[i] / 3);
+		CHECK_EQ(sizes.ring_bytes & (sizes.ring_bytes - 1), 0);
+		CHECK(sizes.ring_bytes <= before.ring_bytes);
+		CHECK(sizes.max_counts <= before.max_counts);
+		CHECK(sizes.max_threads <= before.max_threads);
+	}
+	CHECK(fit(1, &sizes) > 1); /* the least */
+	CHECK(sizes.ring_bytes >= 65536 && sizes.max_counts >= 1024 && sizes.max_threads >= 4096);
 }

@@ -393,3 +393,12 @@ TEST(sideband_flipped_bits)
 		}
 	}
 }
+
+TEST(sideband_rings_fit_into_a_limit)
+{
+	CHECK_EQ(sideband_ring_bytes(256, 4096, 0), 128 << 10);
+	CHECK_EQ(sideband_ring_bytes(2, 4096, 1 << 20), 128 << 10);
+	CHECK_EQ(sideband_ring_bytes(256, 4096, 32 << 20), 64 << 10);
+	CHECK_EQ(sideband_ring_bytes(256, 4096, 4 << 20), 16 << 10);  /* the least */
+	CHECK_EQ(sideband_ring_bytes(256, 65536, 4 << 20), 64 << 10); /* a page */
+}

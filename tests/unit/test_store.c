@@ -498,6 +498,26 @@ TEST(what_nothing_refers_to_is_removed)
 	leave_folder();
 }
 
+/* The numbers that a writer remembers have a limit, and are found again in the file. */
+TEST(a_writer_with_little_memory_stores_things_once)
+{
+	static char lines[3 * 40 * 3000];
+	struct store *store;
+	int i, nr = 0;
+
+	for (i = 0; i < 3000; i++)
+		nr += snprintf(lines + nr, sizeof(lines) - (size_t)nr, "a;main;function_%d 1\n", i);
+	enter_folder();
+	store = open_writer();
+	store_limit_memory(store, 1);
+	append(store, BEGIN, SECOND, lines);
+	append(store, BEGIN + SECOND, SECOND, lines);
+	CHECK_EQ(count_rows("stack"), 3000);
+	CHECK_EQ(count_rows("frame"), 3001);
+	store_close(store);
+	leave_folder();
+}
+
 /* Runs a statement of SQL in the store, which nobody has open. */
 static void change(const char *text)
 {
