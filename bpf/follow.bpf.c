@@ -1,5 +1,5 @@
 /*
- * Selects tasks by pid, tid or cgroup. A child of a selected process is selected at its fork, and
+ * Selects tasks by pid, tid, cgroup or name. A child of a selected process is selected at its fork, and
  * an exited process is removed before its pid can be reused.
  *
  * Pids are those of the profiler's own pid namespace, the ones its user typed. The exclusion of the
@@ -8,6 +8,8 @@
  */
 #include "follow.bpf.h"
 #include <bpf/bpf_core_read.h>
+
+#include "wire.h"
 
 const volatile __u32 pidns_inum; /* the profiler's pid namespace; 0: the initial one */
 const volatile bool filter_pids, filter_tids, filter_cgroup;
@@ -159,6 +161,35 @@ __hidden bool is_wanted(struct task_struct *task)
 	if (!is_wanted_by_number(task))
 		return false;
 	return !filter_cgroup || bpf_current_task_under_cgroup(&wanted_cgroup, 0) == 1;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+const volatile bool filter_names;
+
+/* Sized before loading. User space writes to it without a call into the kernel. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct wire_refused_name);
+} refused_names SEC(".maps");
+
+__hidden bool has_refused_name(struct task_struct *task)
+{
+	__u64 name[WIRE_COMM_BYTES / 8] = {};
+	struct wire_refused_name *refused;
+	__u32 slot;
+
+	if (!filter_names)
+		return false;
+	/* Up to its end: older kernels leave the rest of a longer name behind it. */
+	bpf_core_read_str(name, sizeof(name), &task->comm);
+	slot = wire_name_hash(name) % WIRE_NAME_SLOTS;
+	refused = bpf_map_lookup_elem(&refused_names, &slot);
+	return refused && refused->words[0] == name[0] && refused->words[1] == name[1] &&
+	       refused->check == wire_name_check(name);
 }
 
 SEC("raw_tracepoint/sched_process_fork")

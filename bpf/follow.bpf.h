@@ -39,6 +39,9 @@ __hidden bool is_wanted(struct task_struct *task);
 /* True if any task is selected by pid and tid; its cgroup is not looked at. */
 __hidden bool is_wanted_by_number(struct task_struct *task);
 
+/* True if threads with this task's name are left out (wire.h). */
+__hidden bool has_refused_name(struct task_struct *task);
+
 /* The state of a task that the verifier knows as one, so that its members are read without a helper. */
 static __always_inline __u32 task_state(struct task_struct *task)
 {

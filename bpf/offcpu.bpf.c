@@ -411,7 +411,8 @@ static __always_inline bool leave(__u64 *ctx, struct task_struct *prev, const st
 	if (has_prev_state && raw_state)
 		raw_state = ctx[3];
 	state = (bool)ctx[0] ? WIRE_RUNNABLE : refine(prev, classify(raw_state));
-	if (!is_wanted_wait(prev, state)) {
+	/* A thread with a name that is left out keeps its entry: it may get another name. */
+	if (!is_wanted_wait(prev, state) || has_refused_name(prev)) {
 		waiting->since_ns = waiting->back_ns = 0;
 		ATOMIC_ADD(counters->filtered, 1);
 		return false;
@@ -456,7 +457,7 @@ static __always_inline bool first_sight(const struct moment *now, struct task_st
 	if (filter_cgroup ||
 	    (leaves_out_own && (tgid == own_tgid || own_forks[tgid % OWN_SLOTS] == tgid)))
 		return false;
-	if (!is_wanted(task))
+	if (!is_wanted(task) || has_refused_name(task))
 		return false;
 	scratch = record_scratch(slot);
 	if (!scratch)

@@ -129,7 +129,7 @@ static __always_inline int take(struct bpf_perf_event_data *ctx, __u32 event)
 		return 0;
 	}
 	task = (struct task_struct *)bpf_get_current_task();
-	if (!is_wanted(task)) {
+	if (!is_wanted(task) || has_refused_name(task)) {
 		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}

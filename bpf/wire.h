@@ -176,6 +176,37 @@ struct wire_count {
 	__u64 variance; /* of the times; see wire_variance() */
 };
 
+/* --- names that are left out ------------------------------------------------------------------ */
+
+/*
+ * Threads with these names are left out. User space decides on a name when it first sees it, since the kernel has no
+ * regular expressions, and writes it into the slot of its hash: an array without locks, which programs in NMIs and under
+ * the scheduler's locks only read. A name that loses its slot to another one is wanted again, until it is next seen.
+ */
+#define WIRE_NAME_SLOTS 4096
+
+struct wire_refused_name {
+	__u64 words[WIRE_COMM_BYTES / 8]; /* padded with zeros */
+	__u64 check; /* wire_name_check(): a free slot, or one that is being written, has another one */
+};
+
+_Static_assert(sizeof(struct wire_refused_name) == 24, "no padding: it is compared");
+
+static inline __u64 wire_name_hash(const __u64 words[WIRE_COMM_BYTES / 8])
+{
+	__u64 hash = words[0] * 0x9e3779b97f4a7c15ULL;
+
+	hash = (hash ^ hash >> 32 ^ words[1]) * 0xff51afd7ed558ccdULL;
+	hash = (hash ^ hash >> 32) *
+	       0x9e3779b97f4a7c15ULL; /* the last bytes, too, select the slot */
+	return hash ^ hash >> 32;
+}
+
+static inline __u64 wire_name_check(const __u64 words[WIRE_COMM_BYTES / 8])
+{
+	return ~wire_name_hash(words);
+}
+
 /* --- off-CPU ---------------------------------------------------------------------------------- */
 
 /* Why a thread is off its CPU, or that it is on one: id, name. Bits in the options of user space. */

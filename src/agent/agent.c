@@ -520,7 +520,7 @@ static void exchange(struct agent_options *options, struct agent_options *next)
 	EXCHANGE(tasks.interval_ns);
 	EXCHANGE(tasks.quiet);
 	EXCHANGE(tasks.verbose);
-	EXCHANGE(stacks.comm);
+	EXCHANGE(stacks.names);
 #undef EXCHANGE
 }
 

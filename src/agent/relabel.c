@@ -123,23 +123,6 @@ int relabel_rules_add(struct relabel_rules *rules, const char *text, struct erro
 	return bad_rule(error, text, fault);
 }
 
-int relabel_rules_exclude(struct relabel_rules *rules, const char *regex, struct error *error)
-{
-	cleanup_free char *quoted = calloc(2, strlen(regex) + 16);
-	char *at;
-
-	if (!quoted)
-		return error_no_memory(error, "for rules");
-	at = stpcpy(quoted, "drop comm~\"");
-	for (; *regex; regex++) {
-		if (*regex == '"' || *regex == '\\')
-			*at++ = '\\';
-		*at++ = *regex;
-	}
-	*at++ = '"';
-	return relabel_rules_add(rules, quoted, error);
-}
-
 /* --- applying them ---------------------------------------------------------------------------- */
 
 static struct set_label *find(struct relabel_labels *labels, const char *key)

@@ -27,9 +27,6 @@ struct relabel_rules {
 /* Adds a rule. 0, or a negative errno with the reason in *error. */
 int relabel_rules_add(struct relabel_rules *rules, const char *text, struct error *error);
 
-/* Adds the rule that leaves out threads with such a name. Likewise. */
-int relabel_rules_exclude(struct relabel_rules *rules, const char *regex, struct error *error);
-
 void relabel_rules_clear(struct relabel_rules *rules);
 
 /* Labels of a sample: those that are its own, and a set of texts. */

@@ -817,3 +817,30 @@ bool matcher_is_any(const struct matcher *matcher)
 {
 	return matcher->is_any;
 }
+
+/* --- filters ---------------------------------------------------------------------------------- */
+
+bool name_filter_wants(const struct name_filter *filter, const char *name)
+{
+	size_t i;
+
+	if (filter->only && !matcher_matches(filter->only, name))
+		return false;
+	for (i = 0; i < filter->nr_excluded; i++)
+		if (matcher_matches(filter->excluded[i], name))
+			return false;
+	return true;
+}
+
+bool name_filter_is_any(const struct name_filter *filter)
+{
+	return !filter->only && !filter->nr_excluded;
+}
+
+void name_filter_clear(struct name_filter *filter)
+{
+	matcher_free(filter->only);
+	while (filter->nr_excluded)
+		matcher_free(filter->excluded[--filter->nr_excluded]);
+	filter->only = NULL;
+}

@@ -44,6 +44,20 @@ bool matcher_matches(const struct matcher *matcher, const char *name);
 #define MATCHER_PARTS 10
 bool matcher_find(const struct matcher *matcher, const char *name, regmatch_t parts[MATCHER_PARTS]);
 
+/* Names that are wanted: the ones that one expression matches, without those that others match. */
+#define NAME_FILTER_MAX 64
+
+struct name_filter {
+	struct matcher *only; /* NULL: all */
+	struct matcher *excluded[NAME_FILTER_MAX];
+	size_t nr_excluded;
+};
+
+bool name_filter_wants(const struct name_filter *filter, const char *name);
+bool name_filter_is_any(
+	const struct name_filter *filter); /* every name, since nothing was asked for */
+void name_filter_clear(struct name_filter *filter);
+
 /* The only name that matches, if that is obvious from the pattern; else NULL. */
 const char *matcher_only_name(const struct matcher *matcher);
 

@@ -128,9 +128,7 @@ static int take_exclude(void *context, const char *value, struct error *error)
 {
 	struct agent_options *options = context;
 
-	if (!*value)
-		return option_bad(error, "--exclude", value, "a regular expression");
-	return relabel_rules_exclude(&options->rules, value, error);
+	return exclude_option_take(value, &options->stacks, error);
 }
 
 static int take_word(void *context, const char *word, struct error *error)

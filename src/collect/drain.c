@@ -667,8 +667,10 @@ static int add_sample(struct drain *drain, const struct wire_record *record,
 		if (sample < 0)
 			return (int)sample;
 		*ret_sample = (uint64_t)sample;
-	} else if (drain->options.comm && !matcher_matches(drain->options.comm, comm)) {
+	} else if (drain->options.names && !name_filter_wants(drain->options.names, comm)) {
 		drain->totals.hidden++;
+		if (drain->options.refuse)
+			drain->options.refuse(drain->options.refuse_context, comm);
 	} else {
 		sample = add_to_profile(drain, record, comm, user);
 		if (sample < 0)

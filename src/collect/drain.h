@@ -69,11 +69,14 @@ struct drain_waits {
 };
 
 struct drain_options {
-	unsigned labels;	    /* enum label bits that distinguish samples */
-	const struct matcher *comm; /* filter by thread name; NULL: all */
-	int cgroup_root_fd;	    /* for LABEL_CGROUP */
-	bool by_weight;		    /* a sample's value is its weight, not 1 */
-	bool has_ratio;		    /* the profile's second value is the sum of numerators */
+	unsigned labels;		 /* enum label bits that distinguish samples */
+	const struct name_filter *names; /* of threads; NULL: all */
+	/* Called for a name that is not among them, whenever a record has it; NULL: nobody wants to know. */
+	void (*refuse)(void *context, const char *name);
+	void *refuse_context;
+	int cgroup_root_fd; /* for LABEL_CGROUP */
+	bool by_weight;	    /* a sample's value is its weight, not 1 */
+	bool has_ratio;	    /* the profile's second value is the sum of numerators */
 	/* Sampled events, which are values of the profile, in the same order; 0: only the first value. */
 	size_t nr_events;
 	const struct drain_waits *waits;  /* NULL: no off-CPU time */

@@ -47,6 +47,7 @@ struct sampler {
 	struct epochs epochs;
 	volatile uint64_t *thinning; /* by probe, mapped from the kernel; NULL: not used */
 	size_t thinning_bytes;
+	struct refused_names refused;
 	struct cpus possible;
 	/* By CPU number: steps of going offline and coming back, mapped from the kernel; the ones that were noticed. */
 	const volatile uint64_t *cpu_steps;
@@ -586,6 +587,8 @@ static int load(struct sampler *sampler, const struct sampler_config *config, st
 	if (!err)
 		err = map_lock_waits(sampler, config, error);
 	if (!err)
+		err = refused_names_open(&sampler->refused, &FOLLOW_PARTS(sampler->bpf), error);
+	if (!err)
 		err = watch_cpus(sampler, error);
 	if (err)
 		return err;
@@ -626,6 +629,7 @@ void sampler_free(struct sampler *sampler)
 	if (sampler->lock_waits)
 		(void)munmap((void *)sampler->lock_waits,
 			     whole_pages(sampler->nr_lock_waits * sizeof(*sampler->lock_waits)));
+	refused_names_close(&sampler->refused);
 	free(sampler->noticed_steps);
 	cpus_clear(&sampler->possible);
 	epochs_close(&sampler->epochs);
@@ -706,6 +710,11 @@ bool sampler_next_changed_cpu(const struct sampler *sampler, uint32_t *cpu)
 int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks, struct error *error)
 {
 	return follow_want_all(&FOLLOW_PARTS(sampler->bpf), tasks, error);
+}
+
+void sampler_refuse(struct sampler *sampler, const char *name)
+{
+	refused_names_add(&sampler->refused, name);
 }
 
 struct epochs *sampler_epochs(struct sampler *sampler)
@@ -892,6 +901,7 @@ void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum)
 	size_t i;
 
 	sum->nr_not_followed += sampler->bpf->bss->nr_not_followed;
+	sum->nr_names_replaced += sampler->refused.nr_replaced;
 	sum->nr_unweighed += sampler->bpf->bss->nr_unweighed;
 	sum->nr_unmeasured += sampler->bpf->bss->nr_unmeasured;
 	(void)add_runs(sampler->bpf->progs.switched, sum);

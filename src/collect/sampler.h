@@ -117,6 +117,9 @@ void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret
 /* Adds the pids and tids of the configuration to the filter. Returns 0 or a negative errno. */
 int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks, struct error *error);
 
+/* From now on threads with this name are left out. Without tasks.by_name, nothing happens. */
+void sampler_refuse(struct sampler *sampler, const char *name);
+
 /*
  * is_expected: the ring is read within milliseconds anyway, so raw records do not wake user space.
  */
@@ -160,8 +163,9 @@ uint64_t sampler_epoch_began_ns(const struct sampler *sampler);
 struct sampler_cost {
 	uint64_t runs, run_ns; /* of the sampling program; 0 unless BPF statistics are enabled */
 	uint64_t nr_not_followed;
-	uint64_t nr_unweighed;	/* hits whose weight could not be read */
-	uint64_t nr_unmeasured; /* samples whose numerator is not known */
+	uint64_t nr_names_replaced; /* refused names that lost their slots to others */
+	uint64_t nr_unweighed;	    /* hits whose weight could not be read */
+	uint64_t nr_unmeasured;	    /* samples whose numerator is not known */
 	/* Waits for locks in interrupts of the program itself: the kernel does not run it twice. */
 	uint64_t nr_nested;
 	uint64_t map_bytes; /* kernel memory of the maps */

@@ -252,6 +252,7 @@ static int load_sampler(struct session *session, struct source *source, struct e
 		.every = every_hit(options),
 	};
 
+	config.tasks.by_name = options->names && !options->probes && !source->has_kernel_locks;
 	source->sampler = sampler_load(&config, error);
 	if (!source->sampler)
 		return error->code;
@@ -423,11 +424,22 @@ static uint64_t sample_ns(const struct session *session)
 	return rate->frequency ? NS_PER_SEC / rate->frequency : rate->period;
 }
 
+static void refuse_name(void *context, const char *name)
+{
+	const struct session *session = context;
+	size_t i;
+
+	for (i = 0; i < session->nr_sources; i++)
+		sampler_refuse(session->sources[i].sampler, name);
+}
+
 static int make_drain(struct session *session, struct error *error)
 {
 	struct drain_options options = {
 		.labels = session->options.labels,
-		.comm = session->options.comm,
+		.names = session->options.names,
+		.refuse = refuse_name,
+		.refuse_context = session,
 		.cgroup_root_fd = session->cgroup_root_fd,
 		.nr_events = session->options.by_period ? session->options.nr_events : 0,
 		.by_weight = session->options.by_period || session->options.is_governed ||

@@ -66,8 +66,8 @@ struct session_options {
 	const struct cpus *online; /* at the start; processes are followed on each CPU */
 
 	struct wanted_tasks tasks;
-	const char *command;	    /* program about to be executed; NULL: none */
-	const struct matcher *comm; /* filter by thread name; NULL: all */
+	const char *command;		 /* program about to be executed; NULL: none */
+	const struct name_filter *names; /* of threads: others are left out; NULL: all */
 
 	unsigned labels;       /* enum label bits */
 	unsigned spare_labels; /* labels to drop when memory runs out */

@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "proc/process_info.h"
@@ -23,6 +24,8 @@ void follow_configure(const struct follow_parts *parts, const struct wanted_task
 	*parts->filter_tids = tasks->nr_tids > 0;
 	*parts->filter_cgroup = tasks->cgroup_fd >= 0;
 	*parts->leaves_out_own = !tasks->self && !filters;
+	*parts->filter_names = tasks->by_name;
+	(void)bpf_map__set_max_entries(parts->refused_names, tasks->by_name ? WIRE_NAME_SLOTS : 1);
 	(void)bpf_program__set_autoload(parts->follow_fork, follows);
 	(void)bpf_program__set_autoload(parts->forget_exited, filters);
 	(void)bpf_program__set_autoload(parts->learn_own, *parts->leaves_out_own);
@@ -99,4 +102,47 @@ int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks 
 	return err ? error_set(error, err, "cannot add pids and tids to the filter: %s",
 			       strerror(-err))
 		   : 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+#define SLOTS_BYTES (WIRE_NAME_SLOTS * sizeof(struct wire_refused_name))
+
+int refused_names_open(struct refused_names *refused, const struct follow_parts *parts,
+		       struct error *error)
+{
+	void *memory;
+
+	*refused = (struct refused_names){0};
+	if (!*parts->filter_names)
+		return 0;
+	memory = mmap(NULL, SLOTS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      bpf_map__fd(parts->refused_names), 0);
+	if (memory == MAP_FAILED)
+		return error_set_errno(error, "cannot map the filter of names");
+	refused->slots = memory;
+	return 0;
+}
+
+void refused_names_close(struct refused_names *refused)
+{
+	if (refused->slots)
+		(void)munmap(refused->slots, SLOTS_BYTES);
+	refused->slots = NULL;
+}
+
+void refused_names_add(struct refused_names *refused, const char *name)
+{
+	struct wire_refused_name next = {0};
+	struct wire_refused_name *slot;
+
+	if (!refused->slots)
+		return;
+	(void)memcpy(next.words, name, strnlen(name, sizeof(next.words)));
+	next.check = wire_name_check(next.words);
+	slot = &refused->slots[wire_name_hash(next.words) % WIRE_NAME_SLOTS];
+	if (!memcmp(slot, &next, sizeof(next)))
+		return;
+	refused->nr_replaced += slot->check != 0;
+	*slot = next; /* in any order: a program that reads a mixture finds that its check is wrong */
 }

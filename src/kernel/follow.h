@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bpf/wire.h"
 
 struct bpf_link;
 struct bpf_map;
@@ -22,14 +23,15 @@ struct wanted_tasks {
 	bool follow;   /* include children of pids */
 	int cgroup_fd; /* only this subtree; -1: all */
 	bool self;     /* include our own processes; without it only if named in pids */
+	bool by_name;  /* names may be refused, see struct refused_names */
 };
 
 /* References into a skeleton, named as in bpf/follow.bpf.c. Filled by FOLLOW_PARTS(skeleton). */
 struct follow_parts {
 	uint32_t *pidns_inum;
-	bool *filter_pids, *filter_tids, *filter_cgroup, *leaves_out_own;
+	bool *filter_pids, *filter_tids, *filter_cgroup, *leaves_out_own, *filter_names;
 	uint32_t *own_tgid;
-	struct bpf_map *wanted_pids, *wanted_tids, *wanted_cgroup;
+	struct bpf_map *wanted_pids, *wanted_tids, *wanted_cgroup, *refused_names;
 	struct bpf_program *follow_fork, *forget_exited, *learn_own, *mark_own_fork;
 	struct bpf_link **fork_link, **exit_link, **own_fork_link;
 };
@@ -41,10 +43,12 @@ struct follow_parts {
 		.filter_tids = (bool *)&(bpf)->rodata->filter_tids,       \
 		.filter_cgroup = (bool *)&(bpf)->rodata->filter_cgroup,   \
 		.leaves_out_own = (bool *)&(bpf)->rodata->leaves_out_own, \
+		.filter_names = (bool *)&(bpf)->rodata->filter_names,     \
 		.own_tgid = (uint32_t *)&(bpf)->bss->own_tgid,            \
 		.wanted_pids = (bpf)->maps.wanted_pids,                   \
 		.wanted_tids = (bpf)->maps.wanted_tids,                   \
 		.wanted_cgroup = (bpf)->maps.wanted_cgroup,               \
+		.refused_names = (bpf)->maps.refused_names,               \
 		.follow_fork = (bpf)->progs.follow_fork,                  \
 		.forget_exited = (bpf)->progs.forget_exited,              \
 		.learn_own = (bpf)->progs.learn_own,                      \
@@ -70,5 +74,20 @@ int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *t
  */
 int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks,
 		    struct error *error);
+
+/* Names of threads that the programs leave out from now on. */
+struct refused_names {
+	struct wire_refused_name
+		*slots;	      /* mapped from the kernel; NULL: without wanted_tasks.by_name */
+	uint64_t nr_replaced; /* that have lost their slots to others */
+};
+
+/* Call after the load. 0 or a negative errno. */
+int refused_names_open(struct refused_names *refused, const struct follow_parts *parts,
+		       struct error *error);
+void refused_names_close(struct refused_names *refused);
+
+/* The name has at most WIRE_COMM_BYTES bytes; what follows these is not looked at. No call into the kernel. */
+void refused_names_add(struct refused_names *refused, const char *name);
 
 #endif

@@ -69,7 +69,7 @@ enum unwind_mode {
 };
 
 struct stack_options {
-	struct matcher *comm; /* NULL: all thread names */
+	struct name_filter names; /* of threads */
 	bool no_user, no_kernel;
 	unsigned labels;      /* enum label bits: shown, and samples are distinguished by them */
 	unsigned kept_labels; /* also distinguished if an output or a store keeps them */

@@ -124,7 +124,7 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.online = &stacks->online,
 		.tasks = stacks->collector.run->tasks,
 		.command = command ? command[0] : NULL,
-		.comm = options->comm,
+		.names = name_filter_is_any(&options->names) ? NULL : &options->names,
 		.labels = options->labels | kept_labels(stacks),
 		/*
 		 * LABEL_PROBE is not spare: the leaf frame names the probe, too, so dropping it

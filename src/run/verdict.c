@@ -361,7 +361,8 @@ static void say_why_none(struct verdict *verdict)
 		say(verdict, topic, "only stook itself ran in this time (--self includes it)");
 	else if (session->hidden)
 		say(verdict, topic, "no thread name matched --comm: %s %s of other threads",
-		    number_commas(number, session->hidden), topic);
+		    number_commas(number, session->hidden + session->accounting.sum.filtered),
+		    topic);
 	else if (run->source->probes)
 		say(verdict, topic, "no probe was hit in this time");
 	else if (session->accounting.sum.filtered)
@@ -999,6 +1000,7 @@ static void add_cost(struct sheet *sheet, const struct run_figures *run)
 	const struct stats_row rows[] = {
 		{"ring_bytes", session->ring_bytes},
 		{"map_bytes", session->cost.map_bytes},
+		{"names_replaced", session->cost.nr_names_replaced},
 		{"bpf_runs", session->cost.runs},
 		{"bpf_ns", session->cost.run_ns},
 		{"user_us", microseconds(&run->usage.ru_utime)},

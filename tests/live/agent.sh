@@ -293,6 +293,25 @@ PYTHON
 	end_agent
 fi
 
+# --- names that are left out ----------------------------------------------------------------------------------
+
+rm -f "$STORE"*
+agent --store "$STORE" --exclude '^agent_lo' --exclude '^kworker' -F 199 --listen "unix:$T/page"
+wait_until 20 has_epochs 1
+spend 300
+if command -v curl >/dev/null; then
+	nr_filtered() {
+		get /metrics | awk '$1 == "stook_samples_total{result=\"filtered\"}" { print $2 }'
+	}
+	is_filtered() { [ "$(nr_filtered)" -gt 100 ]; } 2>/dev/null
+	check "--exclude: the kernel leaves them out" wait_until 10 is_filtered
+fi
+end_agent
+check_equal "--exclude: they are not stored" "$(sum_of comm agent_load)" 0
+check "--exclude: others are" test "$(nr_epochs)" -ge 1
+check "--exclude: the sums agree" silent 'do not agree'
+kill -KILL "$LOAD"
+
 # --- the service manager ------------------------------------------------------------------------------------
 
 if ! command -v python3 >/dev/null; then

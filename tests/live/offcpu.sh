@@ -332,6 +332,9 @@ short=$(for i in 1 2 3 4; do
 done)
 check_equal "--wall -i: all of the time of a thread is in each interval" "$short" ""
 stop "$SPINNER"
+profile --off-cpu --comm '^waits$' -a -o "$T/waits.folded" 2
+check "--comm: other names are left out in the kernel" test "$(stat_of filtered)" -gt "$(stat_of hidden)"
+check_equal "--comm: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
 profile --wall --state running --comm '^waits$' -a -o "$T/waits.folded" 0.5
 check_equal "--wall --state: every nanosecond is accounted for" \
 	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""

@@ -27,9 +27,9 @@ struct fixture {
 
 /* Returns false if out of memory; the fixture must be closed in either case. */
 static inline bool fixture_try_open(struct fixture *fixture, unsigned labels,
-				    const struct matcher *comm)
+				    const struct name_filter *names)
 {
-	struct drain_options options = {.labels = labels, .comm = comm, .cgroup_root_fd = -1};
+	struct drain_options options = {.labels = labels, .names = names, .cgroup_root_fd = -1};
 
 	*fixture = (struct fixture){.files = file_table_new(16), .profile = profile_new()};
 	if (fixture->files)
@@ -44,9 +44,9 @@ static inline bool fixture_try_open(struct fixture *fixture, unsigned labels,
 }
 
 static inline void fixture_open(struct fixture *fixture, unsigned labels,
-				const struct matcher *comm)
+				const struct name_filter *names)
 {
-	CHECK(fixture_try_open(fixture, labels, comm));
+	CHECK(fixture_try_open(fixture, labels, names));
 }
 
 static inline void fixture_close(struct fixture *fixture)

@@ -911,11 +911,11 @@ TEST(drain_hides_other_threads)
 	struct made_record made = made_record(22, PID_A, 3, 0x1003, 0, 0);
 	struct fixture fixture;
 	struct matcher_error fault;
-	struct matcher *comm;
+	struct name_filter names = {0};
 
-	comm = matcher_new("^app$", strlen("^app$"), MATCHER_SEARCH, &fault);
-	CHECK(comm);
-	fixture_open(&fixture, LABEL_COMM, comm);
+	names.only = matcher_new("^app$", strlen("^app$"), MATCHER_SEARCH, &fault);
+	CHECK(names.only);
+	fixture_open(&fixture, LABEL_COMM, &names);
 	give_app(&fixture);
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	memcpy(made.record.comm, "apple", 5);
@@ -932,7 +932,7 @@ TEST(drain_hides_other_threads)
 	CHECK_EQ(drain_totals(fixture.drain)->hidden, 101);
 	CHECK_EQ(drain_totals(fixture.drain)->records, 2);
 	CHECK_EQ(drain_totals(fixture.drain)->counted, 110);
-	matcher_free(comm);
+	name_filter_clear(&names);
 	fixture_close(&fixture);
 }
 
@@ -1234,11 +1234,11 @@ TEST(drain_reads_maps_again_after_a_loss)
 			return err_; \
 	} while (0)
 
-static int whole_run(struct fixture *fixture, const struct matcher *comm)
+static int whole_run(struct fixture *fixture, const struct name_filter *names)
 {
 	uint64_t now = clock_now_ns(), i;
 
-	if (!fixture_try_open(fixture, LABEL_COMM | LABEL_CGROUP, comm))
+	if (!fixture_try_open(fixture, LABEL_COMM | LABEL_CGROUP, names))
 		return -ENOMEM;
 	TRY(give_event(fixture, made_exec(10, PID_A)));
 	TRY(give_event(fixture, made_map(11, PID_A, 0x1000, 0x3000, 0, "/bin/app")));
@@ -1265,14 +1265,14 @@ TEST(drain_without_memory)
 	struct fixture fixture;
 	size_t nth = 0;
 	struct matcher_error fault;
-	struct matcher *comm;
+	struct name_filter names = {0};
 	int err;
 
-	comm = matcher_new("a", strlen("a"), MATCHER_SEARCH, &fault);
-	CHECK(comm);
+	names.only = matcher_new("a", strlen("a"), MATCHER_SEARCH, &fault);
+	CHECK(names.only);
 	do {
 		(void)test_fail_allocation(++nth);
-		err = whole_run(&fixture, comm);
+		err = whole_run(&fixture, &names);
 		(void)test_fail_allocation(0);
 		CHECK(err == 0 || err == -ENOMEM);
 		if (err)
@@ -1282,7 +1282,7 @@ TEST(drain_without_memory)
 	check_profile(fixture.profile, "app:[cgroup gone]:app+0 6;");
 	CHECK_EQ(drain_totals(fixture.drain)->records, 102);
 	fixture_close(&fixture);
-	matcher_free(comm);
+	name_filter_clear(&names);
 }
 
 /* After a failure the rest is requested again at the end of the run: nothing counts twice. */

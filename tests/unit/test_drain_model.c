@@ -652,7 +652,7 @@ static bool play(uint64_t seed)
 	struct feeding feeding = {.history = &history};
 	struct schedule schedule;
 	struct matcher_error fault;
-	struct matcher *comm;
+	struct name_filter names = {0};
 	bool right;
 	size_t i;
 
@@ -663,9 +663,9 @@ static bool play(uint64_t seed)
 	set_horizons(&schedule);
 	assign_epochs(&history, &schedule);
 	aggregate(&history, counts);
-	comm = matcher_new("^a", strlen("^a"), MATCHER_SEARCH, &fault);
-	CHECK(comm);
-	fixture_open(&feeding.fixture, history.labels, history.has_comm ? comm : NULL);
+	names.only = matcher_new("^a", strlen("^a"), MATCHER_SEARCH, &fault);
+	CHECK(names.only);
+	fixture_open(&feeding.fixture, history.labels, history.has_comm ? &names : NULL);
 	feed(&feeding, &schedule, counts);
 	expect(&feeding);
 	right = is_right(&feeding);
@@ -676,7 +676,7 @@ static bool play(uint64_t seed)
 	u64_map_clear(&feeding.expected);
 	u64_map_clear(&feeding.got);
 	fixture_close(&feeding.fixture);
-	matcher_free(comm);
+	name_filter_clear(&names);
 	return right;
 }
 

@@ -45,9 +45,9 @@ static void make_file(struct raw_fixture *raw)
 	(void)close(to);
 }
 
-static void make_drain(struct raw_fixture *raw, const struct matcher *comm)
+static void make_drain(struct raw_fixture *raw, const struct name_filter *names)
 {
-	struct drain_options options = {.comm = comm, .cgroup_root_fd = -1};
+	struct drain_options options = {.names = names, .cgroup_root_fd = -1};
 
 	world_open(&raw->world, 16UL << 20);
 	options.files = raw->world.files;
@@ -78,10 +78,10 @@ static void raw_close(struct raw_fixture *raw)
 }
 
 /* Process A executes the file at 10. */
-static void raw_open(struct raw_fixture *raw, const struct matcher *comm)
+static void raw_open(struct raw_fixture *raw, const struct name_filter *names)
 {
 	make_file(raw);
-	make_drain(raw, comm);
+	make_drain(raw, names);
 	CHECK_EQ(give_event(&raw->fixture, made_exec(10, PID_A)), 0);
 	CHECK_EQ(give_map(raw, 11, PID_A, CODE), 0);
 	if (file_table_get(raw->world.files, 0)->state == FILE_OPEN)
@@ -258,11 +258,11 @@ TEST(drain_raw_records_of_hidden_threads_and_without_tables)
 	struct raw_fixture raw;
 	struct fixture none;
 	struct matcher_error fault;
-	struct matcher *comm;
+	struct name_filter names = {0};
 
-	comm = matcher_new("^b", strlen("^b"), MATCHER_SEARCH, &fault);
-	CHECK(comm);
-	raw_open(&raw, comm);
+	names.only = matcher_new("^b", strlen("^b"), MATCHER_SEARCH, &fault);
+	CHECK(names.only);
+	raw_open(&raw, &names);
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
 	CHECK_EQ(replay_here(&raw.fixture, LATE), 0);
 	CHECK_EQ(drain_retry(raw.fixture.drain, true), 0);
@@ -278,7 +278,7 @@ TEST(drain_raw_records_of_hidden_threads_and_without_tables)
 	fixture_close(&raw.fixture);
 	raw.fixture = none;
 	raw_close(&raw);
-	matcher_free(comm);
+	name_filter_clear(&names);
 }
 
 /* After any failure the rest is requested again, and each sample counts exactly once. */

@@ -459,6 +459,24 @@ static void check_without_memory(const char *text, enum matcher_kind kind)
 	matcher_free(matcher);
 }
 
+TEST(name_filter_takes_some_and_leaves_out_others)
+{
+	struct name_filter filter = {0};
+	struct matcher_error fault;
+
+	CHECK(name_filter_is_any(&filter));
+	CHECK(name_filter_wants(&filter, "java") && name_filter_wants(&filter, ""));
+	filter.excluded[filter.nr_excluded++] = matcher_new("^kw", 3, MATCHER_SEARCH, &fault);
+	CHECK(!name_filter_is_any(&filter));
+	CHECK(name_filter_wants(&filter, "java") && !name_filter_wants(&filter, "kworker/0:1"));
+	filter.only = matcher_new("r", 1, MATCHER_SEARCH, &fault);
+	filter.excluded[filter.nr_excluded++] = matcher_new("perl\"?$", 7, MATCHER_SEARCH, &fault);
+	CHECK(name_filter_wants(&filter, "redis") && !name_filter_wants(&filter, "java"));
+	CHECK(!name_filter_wants(&filter, "kworker/0:1") && !name_filter_wants(&filter, "perl\""));
+	name_filter_clear(&filter);
+	CHECK(name_filter_is_any(&filter));
+}
+
 TEST(matcher_without_memory)
 {
 	check_without_memory("malloc", false);

@@ -119,19 +119,6 @@ TEST(relabel_limits_what_it_makes)
 	end();
 }
 
-TEST(relabel_excludes_threads)
-{
-	struct error error = {0};
-
-	begin();
-	CHECK_EQ(relabel_rules_exclude(&rules, "^perl\"?$", &error), 0);
-	CHECK_EQ(relabel_rules_apply(&rules, &labels), 1);
-	CHECK_EQ(relabel_rules_exclude(&rules, "^jav[a]", &error), 0);
-	CHECK_EQ(relabel_rules_apply(&rules, &labels), 0);
-	CHECK_EQ(relabel_rules_exclude(&rules, "(", &error), -EINVAL);
-	end();
-}
-
 TEST(relabel_refuses_bad_rules)
 {
 	static const char *const bad[] = {

@@ -22,12 +22,31 @@ static int take_comm(void *context, const char *value, struct error *error)
 
 	if (!*value)
 		return option_bad(error, "--comm", value, "a regular expression");
-	matcher_free(options->comm);
-	options->comm = matcher_new(value, strlen(value), MATCHER_SEARCH, &fault);
-	if (options->comm)
+	matcher_free(options->names.only);
+	options->names.only = matcher_new(value, strlen(value), MATCHER_SEARCH, &fault);
+	if (options->names.only)
 		return 0;
 	return fault.what ? option_bad(error, "--comm", value, fault.what)
 			  : error_no_memory(error, "");
+}
+
+int exclude_option_take(const char *value, struct stack_options *options, struct error *error)
+{
+	struct name_filter *names = &options->names;
+	struct matcher_error fault;
+	struct matcher *matcher;
+
+	if (!*value)
+		return option_bad(error, "--exclude", value, "a regular expression");
+	if (names->nr_excluded == NAME_FILTER_MAX)
+		return error_set(error, -E2BIG, "more than %d expressions for --exclude",
+				 NAME_FILTER_MAX);
+	matcher = matcher_new(value, strlen(value), MATCHER_SEARCH, &fault);
+	if (!matcher)
+		return fault.what ? option_bad(error, "--exclude", value, fault.what)
+				  : error_no_memory(error, "");
+	names->excluded[names->nr_excluded++] = matcher;
+	return 0;
 }
 
 static int take_by(void *context, const char *value, struct error *error)
@@ -167,6 +186,6 @@ int stack_options_check(const struct stack_options *options, struct error *error
 
 void stack_options_clear(struct stack_options *options)
 {
-	matcher_free(options->comm);
+	name_filter_clear(&options->names);
 	naming_options_clear(&options->naming);
 }
