@@ -5,6 +5,7 @@
 #ifndef STOOK_TESTS_UNIT_PPROF_FIXTURE_H
 #define STOOK_TESTS_UNIT_PPROF_FIXTURE_H
 
+#include "base/protobuf.h"
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -14,7 +15,6 @@
 #include "format/gzip.h"
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_fields.h"
-#include "format/pprof/protobuf.h"
 #include "profile/profile.h"
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"

@@ -1,10 +1,10 @@
-/* format/pprof/protobuf: round trips; malformed messages are refused at every truncation. */
+/* base/protobuf: round trips; malformed messages are refused at every truncation. */
 #include "unit/test.h"
 
 #include <string.h>
 
 #include "base/array.h"
-#include "format/pprof/protobuf.h"
+#include "base/protobuf.h"
 
 static void check_bytes(const struct protobuf_writer *writer, const void *wanted, size_t nr)
 {

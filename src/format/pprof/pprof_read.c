@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/protobuf.h"
 #include "base/text.h"
 #include "format/pprof/pprof_reader.h"
-#include "format/pprof/protobuf.h"
 #include "profile/profile.h"
 
 /* Meanings of the labels' keys. */

@@ -15,9 +15,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/protobuf.h"
 #include "base/text.h"
 #include "format/pprof/pprof_reader.h"
-#include "format/pprof/protobuf.h"
 
 /* Limit for modules with the same name, for frames at the same address. */
 #define MAX_MODULES 16

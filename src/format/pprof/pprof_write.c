@@ -17,10 +17,10 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "base/hash.h"
+#include "base/protobuf.h"
 #include "base/strings.h"
 #include "format/gzip.h"
 #include "format/pprof/pprof_writer.h"
-#include "format/pprof/protobuf.h"
 #include "profile/profile.h"
 
 #define FLUSH_BYTES 65536

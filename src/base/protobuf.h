@@ -16,8 +16,8 @@
  *	if (message.failed)
  *		return -EBADMSG;
  */
-#ifndef STOOK_FORMAT_PPROF_PROTOBUF_H
-#define STOOK_FORMAT_PPROF_PROTOBUF_H
+#ifndef STOOK_BASE_PROTOBUF_H
+#define STOOK_BASE_PROTOBUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
  *
  * Types 3 and 4 were groups, which are obsolete: they are rejected.
  */
-#include "format/pprof/protobuf.h"
+#include "base/protobuf.h"
 
 #include <stdlib.h>
 #include <string.h>
