@@ -34,6 +34,7 @@
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 #include "run/complain.h"
+#include "run/process_labels.h"
 #include "run/run.h"
 #include "run/stacks.h"
 #include "serve/serve.h"
@@ -96,6 +97,7 @@ struct agent {
 	struct sampled_event event;
 	struct sampler_waits waits;
 	struct keeper keeper;
+	struct process_labels *own_labels; /* that processes give themselves */
 	struct governor governor;
 	struct service service;
 	int signal_fd; /* SIGUSR1; SIGHUP with a configuration */
@@ -209,6 +211,10 @@ static void report(const struct agent *agent)
 	print_costs(governor, costs);
 	if (agent->options->tasks.verbose)
 		inform("cost: %s", costs);
+	if (process_labels_nr_left_out(agent->own_labels))
+		inform("attributes of processes left out (too long, too many, or not readable in "
+		       "time): %" PRIu64,
+		       process_labels_nr_left_out(agent->own_labels));
 	if (agent->keeper.left_out_ns)
 		inform("left out by rules: %.3g s of CPU time",
 		       (double)agent->keeper.left_out_ns / 1e9);
@@ -658,10 +664,14 @@ static int prepare(struct collector *collector, struct error *error)
 	else
 		(void)close(cgroup_fd);
 	agent->stacks.collector.run = collector->run;
+	agent->own_labels = process_labels_new();
+	if (!agent->own_labels)
+		return error_no_memory(error, "");
 	if (options->listen && open_server(agent, error) < 0)
 		return error->code;
 	if (keeper_open(&agent->keeper, options->store_path, make_settings(options), error) < 0)
 		return error->code;
+	agent->keeper.own_labels = agent->own_labels;
 	if (options->listen && !options->tasks.quiet)
 		inform("serving at %s", agent->serving.where);
 	return inner_ops(agent)->prepare(&agent->stacks.collector, error);
@@ -910,11 +920,17 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 static int take(void *context, struct profile *profile, const struct session_part *part,
 		struct error *error)
 {
-	const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct agent *agent = context;
 	const uint64_t upkeep_ns = agent->keeper.upkeep_ns;
-	const int err = keeper_add(&agent->keeper, profile, part);
+	uint64_t began_ns;
+	int err = process_labels_look(agent->own_labels,
+				      symbolizer_worker(agent->stacks.names.symbolizer), profile,
+				      &part->names, clock_now_ns());
 
+	if (err < 0)
+		complain("out of memory for labels that processes give themselves");
+	began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	err = keeper_add(&agent->keeper, profile, part);
 	if (atomic_exchange(&agent->shrinks_naming, false)) {
 		symbolizer_end_reading(agent->stacks.names.symbolizer);
 		(void)malloc_trim(0);
@@ -945,6 +961,7 @@ int agent_run(struct agent_options *options, const struct agent_reader *reader)
 	status = run_collector(&options->tasks, NULL, &agent.collector);
 	stacks_clear(&agent.stacks);
 	keeper_close(&agent.keeper);
+	process_labels_free(agent.own_labels);
 	end_server(&agent);
 	service_close(&agent.service);
 	cleanup_close_fd(&agent.signal_fd);

@@ -201,7 +201,7 @@ static void expire(struct keeper *keeper)
 
 int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part)
 {
-	struct label_sources sources = {.names = &part->names};
+	struct label_sources sources = {.names = &part->names, .own = keeper->own_labels};
 	struct error error = {0};
 	uint64_t left_out_ns = 0;
 	int err;

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "bpf/walk_end.h"
 #include "collect/session.h"
+#include "run/process_labels.h"
 #include "store/store.h"
 
 /* On the heap; the keeper frees it. */
@@ -29,6 +30,8 @@ struct keeper_settings {
 
 struct keeper {
 	char *path;
+	const struct process_labels
+		*own_labels; /* the caller's, set after keeper_open(); NULL: none */
 	struct store *store; /* NULL: could not be opened again */
 	struct keeper_settings *settings;
 	struct keeper_settings *_Atomic next_settings; /* for the next epoch; NULL: the same */

@@ -182,6 +182,20 @@ static int add_process(struct relabel_labels *list, const struct process_name *k
 		       ?: add_label(list, "executable", program) ?: add_build_id(list, program);
 }
 
+/* Labels that the process gives itself. */
+static int add_own(struct relabel_labels *list, const struct process_labels *own)
+{
+	struct bytes rest = own ? process_labels_find(own, list->sample.pid) : (struct bytes){0};
+	int err = 0;
+
+	while (rest.nr && !err) {
+		const char *key = bytes_string(&rest), *text = bytes_string(&rest);
+
+		err = key && text ? add_label(list, key, text) : 0;
+	}
+	return err;
+}
+
 static int add_cgroup(struct relabel_labels *list, const char *path)
 {
 	struct cgroup_names names;
@@ -259,6 +273,8 @@ static int describe(const struct labelling *labelling, const struct sample_label
 
 	if (!err)
 		err = add_process(&list, known);
+	if (!err)
+		err = add_own(&list, labelling->sources->own);
 	if (!err)
 		err = add_cgroup(&list, profile_string(list.profile, list.sample.cgroup));
 	if (!err)

@@ -5,6 +5,7 @@
  *	build_id		of the program, if it has samples itself
  *	container, pod		ids, from the path of the cgroup
  *	unit, slice		of systemd, likewise
+ *	service.name, …		attributes that the process has published (run/process_labels)
  */
 #ifndef STOOK_AGENT_LABELS_H
 #define STOOK_AGENT_LABELS_H
@@ -12,10 +13,12 @@
 #include "agent/relabel.h"
 #include "proc/process_names.h"
 #include "profile/profile.h"
+#include "run/process_labels.h"
 
 struct label_sources {
 	const struct process_names *names; /* of the samples' processes, when these were taken */
 	const struct relabel_rules *rules;
+	const struct process_labels *own; /* of processes; NULL: none */
 };
 
 /*

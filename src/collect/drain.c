@@ -498,20 +498,26 @@ static int64_t cgroup_name(struct drain *drain, uint64_t id)
  * Its program may exec another one, which then counts. A process that could not be looked at has the names that /proc
  * has now: later, when labels are made, the pid may be another process's.
  */
-static int note_name(struct drain *drain, int32_t pid)
+static int note_name(struct drain *drain, const struct wire_record *record)
 {
+	const int32_t pid = (int32_t)record->pid;
 	const struct process_name *known = process_names_find(&drain->names, pid);
 	struct process_name name;
 	char program[PATH_MAX];
 	const char *path = process_table_name(drain->options.processes, pid, &name);
 
+	name.program = program_of(record);
+	if (!name.program.start_time_ns && known)
+		name.program = known->program;
 	if (!*name.name && known)
 		return 0;
 	if (!*name.name) {
 		process_name_read(pid, name.name);
 		path = process_program_path(pid, program) < 0 ? NULL : program;
 	}
-	if (known && !strcmp(known->name, name.name) && !strcmp(known->path ?: "", path ?: ""))
+	if (known && !strcmp(known->name, name.name) && !strcmp(known->path ?: "", path ?: "") &&
+	    known->program.start_time_ns == name.program.start_time_ns &&
+	    known->program.exec_id == name.program.exec_id)
 		return 0;
 	return process_names_add(&drain->names, &name, path);
 }
@@ -555,7 +561,7 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 		string = profile_add_string(profile, comm);
 	if (wanted & LABEL_CGROUP)
 		cgroup = cgroup_name(drain, record->cgroup);
-	if (drain->options.names_processes && note_name(drain, (int32_t)record->pid) < 0)
+	if (drain->options.names_processes && note_name(drain, record) < 0)
 		return -ENOMEM;
 	if (probe.frame != NO_PROBE_FRAME) {
 		frames[nr] = probe.frame;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,6 +304,22 @@ int process_start_read(int32_t pid, uint64_t *ret_boot_ns)
 		return -ESRCH;
 	*ret_boot_ns = ticks * tick_ns;
 	return 0;
+}
+
+/* The two clocks differ by the suspend time before the start, which is at most the suspend time until now. */
+bool process_start_can_be(uint64_t start_time_ns, uint64_t start_boot_ns)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t awake_ns = clock_now_ns(), total_ns = clock_read_ns(CLOCK_BOOTTIME);
+	uint64_t asleep_ns = total_ns > awake_ns ? total_ns - awake_ns : 0;
+
+	return !start_time_ns || (start_boot_ns + tick_ns >= start_time_ns &&
+				  start_boot_ns <= start_time_ns + asleep_ns + tick_ns);
+}
+
+bool process_exists(int32_t pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
 void process_name_read(int32_t pid, char ret[16])

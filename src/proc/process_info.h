@@ -94,6 +94,15 @@ int process_status_read(int32_t pid, struct process_status *ret);
  */
 int process_start_read(int32_t pid, uint64_t *ret_boot_ns);
 
+/*
+ * True if a process that started at start_boot_ns according to /proc can be the one that the kernel reported to start at
+ * start_time_ns, of CLOCK_MONOTONIC; 0: unknown.
+ */
+bool process_start_can_be(uint64_t start_time_ns, uint64_t start_boot_ns);
+
+/* True if there is a process with this pid, also one of which only the leader has exited. Does not block. */
+bool process_exists(int32_t pid);
+
 /* Reads the name of a process; "" if it has exited. Does not block. */
 void process_name_read(int32_t pid, char ret[16]);
 

@@ -13,8 +13,17 @@
 #define PROCESS_NAME_BYTES 16
 #define PROCESS_ANCESTORS  4
 
+/*
+ * The program that a process runs, as records identify it: an exec changes neither the pid nor the start time. A start
+ * of 0: not known.
+ */
+struct program_id {
+	uint64_t start_time_ns, exec_id;
+};
+
 struct process_name {
 	int32_t pid;
+	struct program_id program;
 	int32_t ancestors[PROCESS_ANCESTORS]; /* the parent first; 0: not known */
 	char name[PROCESS_NAME_BYTES];	      /* ""; not known */
 	char *path; /* of the program, in the process' view; NULL: not known */

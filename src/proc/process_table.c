@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "proc/look.h"
 #include "proc/mappings.h"
+#include "proc/process_info.h"
 
 /* Late records and the remaining threads of an exited leader may still need its mappings. */
 #define KEEP_EXITED_NS (2 * NS_PER_SEC)
@@ -633,12 +634,6 @@ void process_table_distrust(struct process_table *table, uint64_t until_ns)
 		table->distrust_ns = until_ns;
 }
 
-/* True if only the leader has exited, or the process is a zombie. */
-static bool is_there(int32_t pid)
-{
-	return kill(pid, 0) == 0 || errno != ESRCH;
-}
-
 /* Looks for processes whose exit may have been lost, some of them each time. */
 static void sweep(struct process_table *table, uint64_t now_ns)
 {
@@ -649,7 +644,8 @@ static void sweep(struct process_table *table, uint64_t now_ns)
 	     tries++) {
 		struct process *process = process_of(slot);
 
-		if (!process->exited_ns && is_doubted(table, process) && !is_there(process->pid))
+		if (!process->exited_ns && is_doubted(table, process) &&
+		    !process_exists(process->pid))
 			process->exited_ns = now_ns;
 	}
 	if (tries < SWEEP_SLOTS)
@@ -666,7 +662,7 @@ void process_table_purge(struct process_table *table, uint64_t now_ns)
 		struct process *process = process_of(slot);
 
 		if (!process->exited_ns || process->exited_ns + KEEP_EXITED_NS > now_ns ||
-		    is_there(process->pid))
+		    process_exists(process->pid))
 			continue;
 		(void)u64_map_remove(&table->by_pid, slot->key);
 		process_free(process);

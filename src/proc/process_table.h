@@ -46,14 +46,6 @@ struct process_event {
 	char name[PROCESS_NAME_BYTES]; /* PROCESS_EXEC, PROCESS_RENAME */
 };
 
-/*
- * The program that a process runs, as records identify it: an exec changes neither the pid nor the start time. A start
- * of 0: not known.
- */
-struct program_id {
-	uint64_t start_time_ns, exec_id;
-};
-
 /* Limit of processes. Beyond it the table is emptied and starts again with snapshots. */
 #define PROCESS_TABLE_MAX 262144
 

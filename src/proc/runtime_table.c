@@ -212,21 +212,6 @@ static bool is_gone(int pidfd)
 	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0 && errno == ESRCH;
 }
 
-/*
- * True if a process that started at start_boot_ns according to /proc can be the one that the kernel
- * reported to start at start_time_ns. The two clocks differ by the suspend time before the start,
- * which is at most the suspend time until now.
- */
-static bool can_be(uint64_t start_time_ns, uint64_t start_boot_ns)
-{
-	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t awake_ns = clock_now_ns(), total_ns = clock_read_ns(CLOCK_BOOTTIME);
-	uint64_t asleep_ns = total_ns > awake_ns ? total_ns - awake_ns : 0;
-
-	return !start_time_ns || (start_boot_ns + tick_ns >= start_time_ns &&
-				  start_boot_ns <= start_time_ns + asleep_ns + tick_ns);
-}
-
 static void add_users(struct file_owners *users, const struct process_status *status)
 {
 	size_t i;
@@ -496,7 +481,7 @@ void runtime_table_looked(struct runtime_table *table, uint32_t number,
 	if (!item)
 		return;
 	if (looked->err == 0 && item->pidfd >= 0 && !is_gone(item->pidfd) &&
-	    can_be(process->start_time_ns, looked->start_boot_ns)) {
+	    process_start_can_be(process->start_time_ns, looked->start_boot_ns)) {
 		memcpy(process->comm, looked->status.comm, sizeof(process->comm));
 		process->inner_pid = looked->status.inner_pid;
 		process->uid = looked->status.uid;

@@ -24,6 +24,7 @@
 #include "probe/find/probes_task.h"
 #include "proc/cgroup.h"
 #include "run/complain.h"
+#include "run/process_labels.h"
 #include "run/processes.h"
 #include "sym/names_task.h"
 #include "sym/source_lines.h"
@@ -466,4 +467,6 @@ const struct worker_task run_tasks[NR_TASKS] = {
 	[TASK_NEEDED] = {"needed", needed_task},
 	[TASK_PROGRAM] = {"program", program_task},
 	[TASK_USERS] = {"users", users_task},
+	[TASK_CONTEXTS] = {"contexts", contexts_task},
+	[TASK_ATTRIBUTES] = {"attributes", attributes_task},
 };

@@ -255,6 +255,11 @@ void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer
 	ret->debuginfod_trouble = debuginfod_trouble(symbolizer->options.places.server);
 }
 
+struct worker *symbolizer_worker(struct symbolizer *symbolizer)
+{
+	return symbolizer->worker;
+}
+
 void symbolizer_begin_reading(struct symbolizer *symbolizer)
 {
 	if (symbolizer->options.leave_files || symbolizer->options.worker)

@@ -82,6 +82,9 @@ void symbolizer_change_profile(struct symbolizer *symbolizer);
 /* Sets the niceness of its own helper processes, as worker_set_niceness(). */
 void symbolizer_set_niceness(struct symbolizer *symbolizer, int niceness);
 
+/* The helper processes, for other questions between two calls of symbolizer_name(). */
+struct worker *symbolizer_worker(struct symbolizer *symbolizer);
+
 /* Starts the helper processes ahead of symbolizer_name(), which then need not wait for them. */
 void symbolizer_begin_reading(struct symbolizer *symbolizer);
 

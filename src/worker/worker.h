@@ -46,6 +46,8 @@ enum worker_task_number {
 	TASK_NEEDED,	   /* probe/find/needed_task */
 	TASK_PROGRAM,	   /* probe/find/program_task, of the opener */
 	TASK_USERS,	   /* probe/find/users_task, of the opener */
+	TASK_CONTEXTS,	   /* run/process_labels, of the opener */
+	TASK_ATTRIBUTES,   /* likewise, of a parser */
 	NR_TASKS,
 };
 

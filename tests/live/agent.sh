@@ -119,6 +119,68 @@ stop "$PID"
 end_agent
 check "off-CPU, under a budget: the sums agree" silent 'do not agree'
 
+# --- labels that processes give themselves ------------------------------------------------------------------
+
+publish() { # publish MODE [PROGRAM]: starts a program that does
+	start "$PROGRAMS/otel_context" "$@"
+	wait_until 10 test -s "$T/started"
+}
+service_has() { [ "$(sum_of service.name "$1")" -gt 0 ]; } 2>/dev/null
+# spent_by CONDITION: prints the samples for which it holds, in milliseconds.
+spent_by() {
+	"$STOOK" query --store "$STORE" --where "$1" -f 2>/dev/null |
+		awk '{ sum += $NF } END { printf "%d\n", sum / 1e6 }'
+}
+has_spent() { [ "$(spent_by "$1")" -gt "${2:-0}" ]; }
+
+rm -f "$STORE"*
+publish memfd
+published=$PID
+hostile=()
+for mode in garbage huge writing terminal silent; do
+	publish "$mode"
+	hostile+=("$PID")
+	[ $mode != silent ] || silent=$PID
+done
+grep -q published "$T/started" || skip "a context that cannot be read" userfaultfd
+agent --store "$STORE" -F 199 --relabel 'replace service.name~^memfd$ team=web'
+check "a process' service has its name" wait_until 60 service_has memfd
+publish late
+late=$PID
+check "also one that comes late" wait_until 60 service_has late
+cp "$PROGRAMS/otel_context" "$T/otel_other"
+publish exec "$T/otel_other"
+executed=$PID
+check "a process is labelled before an exec" wait_until 60 service_has exec
+kill -USR1 "$executed"
+check "one that does not answer is sampled" wait_until 40 has_spent "pid=$silent"
+check "another program is sampled" wait_until 60 has_spent "pid=$executed && comm=otel_other" 50
+check "other attributes have labels, too" has_spent "pid=$published && service.version=1.2"
+check "rules know them" has_spent "pid=$published && team=web"
+check "queries group by them" grep -q '^service.name memfd;' \
+	<("$STOOK" query --store "$STORE" --by service.name -f)
+check_equal "no other process has them" \
+	"$(spent_by "service.version && pid!=$published && service.name=memfd")" 0
+check_equal "an attribute is not taken for a label of ours" "$(sum_of process forged)" 0
+check_equal "a program has no labels of the one before" "$(spent_by "comm=otel_other && service.name")" 0
+check_equal "hostile contexts give no labels" \
+	"$("$STOOK" query --store "$STORE" --list | awk '/^service.name / { print $2 }')" 4
+end_agent
+check_equal "with hostile contexts it ends well" $STATUS 0
+check "a context above the limit is told" says 'attributes of processes left out .*: [1-9]'
+check "the sums agree" silent 'do not agree'
+stop "${hostile[@]}" "$published" "$late" "$executed"
+rm -f "$STORE"*
+publish anon
+if grep -q unnamed "$T/started"; then
+	skip "a context in anonymous memory" "a kernel with names for it (CONFIG_ANON_VMA_NAME)"
+else
+	agent --store "$STORE"
+	check "so has one in anonymous memory" wait_until 30 service_has anon
+	end_agent
+fi
+stop "$PID"
+
 # --- pauses -------------------------------------------------------------------------------------------------
 
 rm -f "$STORE"*
