@@ -13,8 +13,10 @@
 
 const volatile __u32 pidns_inum; /* the profiler's pid namespace; 0: the initial one */
 const volatile bool filter_pids, filter_tids, filter_cgroup;
+const volatile __u64 wanted_cgroup_id;
 
 #define MAX_PIDNS_LEVELS 33 /* the kernel's MAX_PID_NS_LEVEL plus the initial one */
+#define MAX_CGROUP_STEPS 32 /* from a task's cgroup up to the wanted one */
 #define ENDING_SLOTS	 4096
 #define PF_EXITING	 0x00000004
 
@@ -161,6 +163,29 @@ __hidden bool is_wanted(struct task_struct *task)
 	if (!is_wanted_by_number(task))
 		return false;
 	return !filter_cgroup || bpf_current_task_under_cgroup(&wanted_cgroup, 0) == 1;
+}
+
+__hidden __u64 cgroup_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
+static bool is_in_wanted_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	__u32 i;
+
+	for (i = 0; i < MAX_CGROUP_STEPS && cgroup; i++) {
+		if (BPF_CORE_READ(cgroup, kn, id) == wanted_cgroup_id)
+			return true;
+		cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);
+	}
+	return false;
+}
+
+__hidden bool is_wanted_task(struct task_struct *task)
+{
+	return is_wanted_by_number(task) && (!filter_cgroup || is_in_wanted_cgroup(task));
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

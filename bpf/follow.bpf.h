@@ -36,6 +36,12 @@ __hidden __u32 visible_pid(struct task_struct *task);
 /* True if the current task is selected. */
 __hidden bool is_wanted(struct task_struct *task);
 
+/* Likewise, of any task. Slower: the task's cgroup is read step by step. */
+__hidden bool is_wanted_task(struct task_struct *task);
+
+/* The id of any task's cgroup. */
+__hidden __u64 cgroup_of(struct task_struct *task);
+
 /* True if any task is selected by pid and tid; its cgroup is not looked at. */
 __hidden bool is_wanted_by_number(struct task_struct *task);
 

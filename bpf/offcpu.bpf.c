@@ -285,6 +285,16 @@ static __noinline void finish_unseen(const struct moment *now, __u64 key,
 }
 
 /*
+ * A thread outside the selected cgroup may be moved into it later. Its entry shows that it was not off its CPU
+ * all the time since the run began or the thread was created.
+ */
+static __always_inline void note_seen(__u64 key)
+{
+	if (filter_cgroup)
+		entry_of(key);
+}
+
+/*
  * A thread that leaves its CPU has run since it came back. Its CPU time is less if the hypervisor ran
  * something else meanwhile, or interrupts are not counted as CPU time. Shorter differences than this
  * are between the switch and the program.
@@ -394,6 +404,7 @@ static __always_inline bool leave(__u64 *ctx, struct task_struct *prev, const st
 		return false;
 	}
 	if (!is_wanted(prev)) {
+		note_seen(key);
 		ATOMIC_ADD(counters->filtered, 1);
 		return false;
 	}
@@ -439,10 +450,7 @@ static __always_inline bool has_user_memory(struct task_struct *task)
 	return BPF_CORE_READ(task, mm) && !(BPF_CORE_READ(task, flags) & PF_KTHREAD);
 }
 
-/*
- * Takes the stack of a task that was never seen. False if it is not selected. The cgroup of a task
- * that is not the current one is unknown here, so such a thread is seen when it next leaves its CPU.
- */
+/* Takes the stack of a task that was never seen. False if it is not selected. */
 static __always_inline bool first_sight(const struct moment *now, struct task_struct *task,
 					__u32 slot, enum wire_state state, struct wire_waiting *ret)
 {
@@ -454,10 +462,9 @@ static __always_inline bool first_sight(const struct moment *now, struct task_st
 	state = is_new ? WIRE_RUNNABLE : refine(task, state);
 	if (!is_wanted_wait(task, state))
 		return false;
-	if (filter_cgroup ||
-	    (leaves_out_own && (tgid == own_tgid || own_forks[tgid % OWN_SLOTS] == tgid)))
+	if (leaves_out_own && (tgid == own_tgid || own_forks[tgid % OWN_SLOTS] == tgid))
 		return false;
-	if (!is_wanted(task) || has_refused_name(task))
+	if (!is_wanted_task(task) || has_refused_name(task))
 		return false;
 	scratch = record_scratch(slot);
 	if (!scratch)
@@ -493,8 +500,10 @@ static __noinline void arrive(struct task_struct *next, const struct moment *now
 		return;
 	}
 	/* The iterator has not come to it yet. An old thread was most likely asleep. */
-	if (!first_sight(now, next, bpf_get_smp_processor_id(), WIRE_SLEEPING, &first))
+	if (!first_sight(now, next, bpf_get_smp_processor_id(), WIRE_SLEEPING, &first)) {
+		note_seen(key);
 		return;
+	}
 	finish(now, key, &first);
 	waiting = entry_of(key);
 	if (!waiting)

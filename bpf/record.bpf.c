@@ -86,7 +86,9 @@ static __always_inline void identify(struct wire_record *record, struct task_str
 	record->pid = visible_pid(leader);
 	record->tid = by_tid ? visible_pid(task) : 0;
 	record->cpu = by_cpu ? bpf_get_smp_processor_id() : 0;
-	record->cgroup = by_cgroup && is_current ? bpf_get_current_cgroup_id() : 0;
+	record->cgroup = !by_cgroup   ? 0
+			 : is_current ? bpf_get_current_cgroup_id()
+				      : cgroup_of(task);
 	if (is_current)
 		bpf_get_current_comm(record->comm, sizeof(record->comm));
 	else

@@ -69,10 +69,7 @@ __hidden struct scratch *record_scratch(__u32 slot);
 __hidden struct scratch *record_begin(struct wire_counters *counters, __u64 time_ns, __u32 epoch_nr,
 				      struct task_struct *task);
 
-/*
- * Likewise fills in a record in scratch space that belongs to the caller, and of any task: one that
- * is not the current one has no cgroup.
- */
+/* Likewise fills in a record in scratch space that belongs to the caller, and of any task. */
 __hidden void record_identify(struct scratch *scratch, __u64 time_ns, __u32 epoch_nr,
 			      struct task_struct *task, bool is_current);
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "proc/cgroup.h"
 #include "proc/process_info.h"
 
 #define MAX_FOLLOWED 65536
@@ -23,6 +24,7 @@ void follow_configure(const struct follow_parts *parts, const struct wanted_task
 	*parts->filter_pids = tasks->nr_pids > 0;
 	*parts->filter_tids = tasks->nr_tids > 0;
 	*parts->filter_cgroup = tasks->cgroup_fd >= 0;
+	*parts->wanted_cgroup_id = tasks->cgroup_fd >= 0 ? cgroup_id(tasks->cgroup_fd) : 0;
 	*parts->leaves_out_own = !tasks->self && !filters;
 	*parts->filter_names = tasks->by_name;
 	(void)bpf_map__set_max_entries(parts->refused_names, tasks->by_name ? WIRE_NAME_SLOTS : 1);

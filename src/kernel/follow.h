@@ -30,32 +30,34 @@ struct wanted_tasks {
 struct follow_parts {
 	uint32_t *pidns_inum;
 	bool *filter_pids, *filter_tids, *filter_cgroup, *leaves_out_own, *filter_names;
+	uint64_t *wanted_cgroup_id;
 	uint32_t *own_tgid;
 	struct bpf_map *wanted_pids, *wanted_tids, *wanted_cgroup, *refused_names;
 	struct bpf_program *follow_fork, *forget_exited, *learn_own, *mark_own_fork;
 	struct bpf_link **fork_link, **exit_link, **own_fork_link;
 };
 
-#define FOLLOW_PARTS(bpf)                                                 \
-	((struct follow_parts){                                           \
-		.pidns_inum = (uint32_t *)&(bpf)->rodata->pidns_inum,     \
-		.filter_pids = (bool *)&(bpf)->rodata->filter_pids,       \
-		.filter_tids = (bool *)&(bpf)->rodata->filter_tids,       \
-		.filter_cgroup = (bool *)&(bpf)->rodata->filter_cgroup,   \
-		.leaves_out_own = (bool *)&(bpf)->rodata->leaves_out_own, \
-		.filter_names = (bool *)&(bpf)->rodata->filter_names,     \
-		.own_tgid = (uint32_t *)&(bpf)->bss->own_tgid,            \
-		.wanted_pids = (bpf)->maps.wanted_pids,                   \
-		.wanted_tids = (bpf)->maps.wanted_tids,                   \
-		.wanted_cgroup = (bpf)->maps.wanted_cgroup,               \
-		.refused_names = (bpf)->maps.refused_names,               \
-		.follow_fork = (bpf)->progs.follow_fork,                  \
-		.forget_exited = (bpf)->progs.forget_exited,              \
-		.learn_own = (bpf)->progs.learn_own,                      \
-		.mark_own_fork = (bpf)->progs.mark_own_fork,              \
-		.fork_link = &(bpf)->links.follow_fork,                   \
-		.exit_link = &(bpf)->links.forget_exited,                 \
-		.own_fork_link = &(bpf)->links.mark_own_fork,             \
+#define FOLLOW_PARTS(bpf)                                                         \
+	((struct follow_parts){                                                   \
+		.pidns_inum = (uint32_t *)&(bpf)->rodata->pidns_inum,             \
+		.filter_pids = (bool *)&(bpf)->rodata->filter_pids,               \
+		.filter_tids = (bool *)&(bpf)->rodata->filter_tids,               \
+		.filter_cgroup = (bool *)&(bpf)->rodata->filter_cgroup,           \
+		.leaves_out_own = (bool *)&(bpf)->rodata->leaves_out_own,         \
+		.wanted_cgroup_id = (uint64_t *)&(bpf)->rodata->wanted_cgroup_id, \
+		.filter_names = (bool *)&(bpf)->rodata->filter_names,             \
+		.own_tgid = (uint32_t *)&(bpf)->bss->own_tgid,                    \
+		.wanted_pids = (bpf)->maps.wanted_pids,                           \
+		.wanted_tids = (bpf)->maps.wanted_tids,                           \
+		.wanted_cgroup = (bpf)->maps.wanted_cgroup,                       \
+		.refused_names = (bpf)->maps.refused_names,                       \
+		.follow_fork = (bpf)->progs.follow_fork,                          \
+		.forget_exited = (bpf)->progs.forget_exited,                      \
+		.learn_own = (bpf)->progs.learn_own,                              \
+		.mark_own_fork = (bpf)->progs.mark_own_fork,                      \
+		.fork_link = &(bpf)->links.follow_fork,                           \
+		.exit_link = &(bpf)->links.forget_exited,                         \
+		.own_fork_link = &(bpf)->links.mark_own_fork,                     \
 	})
 
 /* Sets constants and map sizes. Call between open and load. */

@@ -43,6 +43,7 @@ static const char *const structs_read[] = {
 	"sched_entity",
 	"sched_info",
 	"kernfs_node",
+	"cgroup_subsys_state",
 	"cgroup",
 	"css_set",
 	"pt_regs",

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -70,6 +71,14 @@ int cgroup_open(const char *path, struct error *error)
 	if (fd < 0)
 		return error_set_errno(error, "no cgroup '%s' below '%s'", path, root);
 	return fd;
+}
+
+/* With 64 bits, the id is also the number of the inode. */
+uint64_t cgroup_id(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
 int cgroup_children(int fd, char ***ret, size_t *ret_nr, struct error *error)

@@ -13,6 +13,9 @@
  */
 int cgroup_open(const char *path, struct error *error);
 
+/* The id of an open cgroup; 0 if it cannot be read. */
+uint64_t cgroup_id(int fd);
+
 /* Opens the tree's root, for cgroup_path(). Returns a descriptor or a negative errno. */
 int cgroup_open_root(struct error *error);
 

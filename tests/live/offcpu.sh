@@ -208,6 +208,40 @@ check_equal "one target that never runs: its time is that of the run" \
 check "… to a percent" test "$(($(total "$T/out") / 1000000))" -ge 990
 stop "$SLEEPER"
 
+# A cgroup. Its threads that sleep since before the run have all of the time, and those of programs that start in it are
+# counted from their creation on. A thread that is moved into it has been elsewhere before.
+cgroup_mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+cgroup=$cgroup_mount/stook-test-$$
+if [ "$cgroup_mount" ] && mkdir -p "$cgroup/below" 2>/dev/null; then
+	trap 'cleanup; sleep 0.2; rmdir "$cgroup/below" "$cgroup"' EXIT
+	start sleep 100
+	SLEEPER=$PID
+	echo "$SLEEPER" >"$cgroup/below/cgroup.procs"
+	wait_until 5 grep -q '^sleep' "/proc/$SLEEPER/comm"
+	start python3 -c 'import time
+while True: time.sleep(0.01)'
+	MOVED=$PID
+	start sh -c "sleep 1.5; touch $T/moved; echo $MOVED >$cgroup/cgroup.procs"
+	profile --off-cpu --cgroup "stook-test-$$" --by cgroup,comm,pid -o "$T/cgroup.folded" 2
+	inside_ms=$(($(now_ms) - $(date -r "$T/moved" +%s%3N)))
+	stop "$PID" "$MOVED"
+	check_equal "--cgroup: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/cgroup.folded")")" ""
+	slept=$(grep "^sleep-[0-9]*;cgroup [^;]*/stook-test-$$/below;\[sleeping\];\[since before the run\];.*nanosleep" "$T/cgroup.folded" | total)
+	check "--cgroup: a thread that sleeps since before the run: $slept ns of 2 s" test "${slept:-0}" -ge 1980000000
+	slept=$(grep "python3" "$T/cgroup.folded" | total)
+	check "--cgroup: one that is moved into it: $slept ns, at most $inside_ms ms" \
+		test "${slept:-0}" -gt 0 -a "${slept:-0}" -le $((inside_ms * 1000000))
+	# The tables of a cgroup's processes are made when they are first seen, not before as those of a command.
+	named_profile --off-cpu --unwind fp --cgroup "stook-test-$$" --by comm,tid -o "$T/waits.folded" -- \
+		sh -c "echo \$\$ >$cgroup/cgroup.procs; exec '$PROGRAMS/waits' $SECONDS_EACH $T/disk"
+	check_equal "--cgroup: waits agree with the clocks" "$(judge "$T/out" "$T/waits.folded" "")" ""
+	check_equal "--cgroup: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
+	check "--cgroup: threads wait for their first run" grep -q '^waits[^;]*;\[runnable\];.*ret_from_fork' "$T/waits.folded"
+	stop "$SLEEPER"
+else
+	skip "--cgroup" "a cgroup2 mount in which a cgroup can be made"
+fi
+
 # Filters by length and state: what is not shown is still accounted for.
 profile --off-cpu --min-us 1000 -o "$T/waits.folded" -- "$PROGRAMS/waits" 1 "$T/disk"
 check_equal "--min-us: every nanosecond is accounted for" \

@@ -31,6 +31,22 @@ check "threads that sleep since before the run" \
 	grep -q '^sleep;\[sleeping\];\[since before the run\];.*nanosleep' out.folded
 stop "$PID"
 
+# The cgroup of a thread that does not run is read from the task.
+if mkdir /sys/fs/cgroup/one 2>/dev/null; then
+	start sleep 60
+	echo "$PID" >/sys/fs/cgroup/one/cgroup.procs
+	profile --off-cpu --cgroup one --by comm,cgroup -o out.folded 2
+	check "a cgroup: every nanosecond is accounted for" test -z "$(waits_hold out.folded)"
+	cp out.folded out 2>/dev/null
+	slept=$(awk '/^sleep;cgroup [/]one;[[]sleeping[]];[[]since before the run[]];.*nanosleep/ { sum += $NF } END { printf "%.0f", sum }' out)
+	check "… a thread that sleeps since before the run: $slept ns of 2 s" near "$slept" 2000000000 2
+	stop "$PID"
+	sleep 0.1
+	rmdir /sys/fs/cgroup/one
+else
+	skip "a cgroup" "cgroup 2"
+fi
+
 start spin 60
 start spin 60
 profile --off-cpu -p "$PID" -o out.folded 2
