@@ -184,27 +184,58 @@ static __noinline __u32 choose(struct wire_waiting *waiting, __u32 hash)
 	return bpf_get_prandom_u32() % one_of ? 0 : one_of;
 }
 
-/* The programs do not interrupt each other on a CPU: interrupts are off. A prime number hits no pattern of switches. */
+/* --- what it costs ---------------------------------------------------------------------------- */
+
+/*
+ * One run of the programs in so many is timed; under a budget, each one with a walk, too. The programs do not interrupt
+ * each other on a CPU: interrupts are off. A prime number hits no pattern of switches.
+ */
 #define TIME_ONE_IN 61
+
+static __always_inline struct wire_cost *cost_here(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&wait_costs, &cpu);
+}
+
+/* The time, if this run is timed; else 0. */
+static __always_inline __u64 begin_timing(bool may_walk)
+{
+	struct wire_cost *cost = cost_here();
+
+	return (has_budget && may_walk) || (cost && !cost->next_timed) ? bpf_ktime_get_ns() : 0;
+}
 
 static __always_inline void note_cost(__u64 began_ns, bool has_walked)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct wire_cost *cost = bpf_map_lookup_elem(&wait_costs, &cpu);
+	struct wire_cost *cost = cost_here();
+	bool is_timed;
 
 	if (!cost)
 		return;
+	is_timed = !cost->next_timed;
+	cost->next_timed = is_timed ? TIME_ONE_IN - 1 : cost->next_timed - 1;
 	cost->runs++;
 	if (has_walked) {
 		cost->walks++;
-		cost->walk_ns += bpf_ktime_get_ns() - began_ns;
-	} else if (cost->next_timed) {
-		cost->next_timed--;
-	} else {
-		cost->next_timed = TIME_ONE_IN - 1;
+		if (is_timed || has_budget) {
+			cost->timed_walks++;
+			cost->walk_ns += bpf_ktime_get_ns() - began_ns;
+		}
+	} else if (is_timed) {
 		cost->timed++;
 		cost->timed_ns += bpf_ktime_get_ns() - began_ns;
 	}
+}
+
+static __always_inline void note_switch(__u64 began_ns, bool has_walked)
+{
+	struct wire_cost *cost = cost_here();
+
+	if (cost)
+		cost->switches++;
+	note_cost(began_ns, has_walked);
 }
 
 /* --- the beginning of a wait ------------------------------------------------------------------ */
@@ -263,6 +294,16 @@ static __always_inline struct wire_waiting *entry_of(__u64 key)
 }
 
 /*
+ * A thread outside the selected cgroup may be moved into it later. Its entry shows that it was not off its CPU
+ * all the time since the run began or the thread was created.
+ */
+static __always_inline void note_seen(__u64 key)
+{
+	if (filter_cgroup)
+		entry_of(key);
+}
+
+/*
  * Ends the wait of a thread that leaves its CPU, though its return was not seen: some virtual
  * machines hide threads of their own, and the switch from these to others. (The switch to them is
  * reported.) Since it returned, it has run for the CPU time that was added to it since it left.
@@ -282,16 +323,6 @@ static __noinline void finish_unseen(const struct moment *now, __u64 key,
 	ATOMIC_ADD(now->counters->unseen, 1);
 	finish(&back, key, waiting);
 	waiting->since_ns = 0;
-}
-
-/*
- * A thread outside the selected cgroup may be moved into it later. Its entry shows that it was not off its CPU
- * all the time since the run began or the thread was created.
- */
-static __always_inline void note_seen(__u64 key)
-{
-	if (filter_cgroup)
-		entry_of(key);
 }
 
 /*
@@ -518,14 +549,11 @@ int switched(__u64 *ctx)
 	struct task_struct *prev = (struct task_struct *)ctx[1];
 	struct task_struct *next = (struct task_struct *)ctx[2];
 	struct moment now;
-	bool has_walked;
 
 	if (!begin(&now))
 		return 0;
 	arrive(next, &now);
-	has_walked = leave(ctx, prev, &now);
-	if (has_budget)
-		note_cost(now.time_ns, has_walked);
+	note_switch(now.time_ns, leave(ctx, prev, &now));
 	return 0;
 }
 
@@ -533,13 +561,12 @@ SEC("tp_btf/sched_wakeup")
 int woken(__u64 *ctx)
 {
 	__u64 key = ctx[0];
-	const __u64 began_ns = has_budget ? bpf_ktime_get_ns() : 0;
+	const __u64 began_ns = begin_timing(false);
 	struct wire_waiting *waiting = bpf_map_lookup_elem(&waiting_threads, &key);
 
 	if (waiting && waiting->since_ns && waiting->state != WIRE_RUNNABLE)
-		waiting->woken_ns = has_budget ? began_ns : bpf_ktime_get_ns();
-	if (has_budget)
-		note_cost(began_ns, false);
+		waiting->woken_ns = began_ns ? began_ns : bpf_ktime_get_ns();
+	note_cost(began_ns, false);
 	return 0;
 }
 
@@ -622,33 +649,43 @@ static __always_inline void unwind_waker(__u64 *ctx, struct scratch *scratch)
 				      &scratch->frames[KERNEL_AT]);
 }
 
+/* Notes who wakes the task. True if the stack was walked. */
+static __always_inline bool note_waker(__u64 *ctx, struct task_struct *task,
+				       struct task_struct *current)
+{
+	/* One on a CPU may be on the way to the switch. Read first: it is off its CPU only after the switch. */
+	bool may_leave = task->on_cpu;
+	struct wire_waiting *waiting;
+	struct scratch *scratch;
+	__u64 key = (__u64)task;
+	struct moment now;
+
+	waiting = bpf_map_lookup_elem(&waiting_threads, &key);
+	if (!waiting || (waiting->since_ns ? waiting->state == WIRE_RUNNABLE : !may_leave))
+		return false;
+	waiting->waker = 0;
+	if (!begin(&now))
+		return false;
+	scratch = begin_record(&now, current, WIRE_WAKER, 0);
+	if (!scratch)
+		return false;
+	unwind_waker(ctx, scratch);
+	waiting->waker = submit(&now, scratch);
+	return true;
+}
+
 SEC("tp_btf/sched_waking")
 int waking(__u64 *ctx)
 {
 	struct task_struct *current = (struct task_struct *)bpf_get_current_task();
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct wire_waiting *waiting;
-	struct scratch *scratch;
-	__u64 key = ctx[0];
-	struct moment now;
-	bool may_leave;
+	__u64 began_ns;
 
 	/* A thread that is about to sleep wakes itself up: not a wait, and interrupts may be enabled. */
 	if (task == current)
 		return 0;
-	/* One on a CPU may be on the way to the switch. Read first: it is off its CPU only after the switch. */
-	may_leave = task->on_cpu;
-	waiting = bpf_map_lookup_elem(&waiting_threads, &key);
-	if (!waiting || (waiting->since_ns ? waiting->state == WIRE_RUNNABLE : !may_leave))
-		return 0;
-	waiting->waker = 0;
-	if (!begin(&now))
-		return 0;
-	scratch = begin_record(&now, current, WIRE_WAKER, 0);
-	if (!scratch)
-		return 0;
-	unwind_waker(ctx, scratch);
-	waiting->waker = submit(&now, scratch);
+	began_ns = begin_timing(true);
+	note_cost(began_ns, note_waker(ctx, task, current));
 	return 0;
 }
 

@@ -353,13 +353,14 @@ static inline __u64 wire_variance(__u64 ns, __u64 one_of)
 	return one_of * (one_of - 1) * units * units;
 }
 
-/* Cost of the off-CPU programs on one CPU, since the start. Only under a budget. */
+/* Cost of the off-CPU programs on one CPU, since the start. A cache line for each CPU. */
 struct wire_cost {
-	__u64 runs;
-	__u64 walks, walk_ns;  /* runs with a walk, and their time */
-	__u64 timed, timed_ns; /* some of the others */
-	__u64 next_timed;      /* runs until the next of these */
-	__u64 reserved[2];     /* a cache line for each CPU */
+	__u64 switches;
+	__u64 runs;		    /* at switches and wake-ups */
+	__u64 walks;		    /* runs with a walk */
+	__u64 timed_walks, walk_ns; /* some of these, and their time; all of them under a budget */
+	__u64 timed, timed_ns;	    /* some of the others */
+	__u64 next_timed;	    /* runs until the next of these */
 };
 
 _Static_assert(sizeof(struct wire_wait) < sizeof(struct wire_record), "told apart by their size");

@@ -52,7 +52,7 @@ struct sampler {
 	/* By CPU number: steps of going offline and coming back, mapped from the kernel; the ones that were noticed. */
 	const volatile uint64_t *cpu_steps;
 	uint64_t *noticed_steps;
-	const volatile struct wire_cost *wait_costs; /* by CPU number, mapped; NULL: no budget */
+	const volatile struct wire_cost *wait_costs; /* by CPU number, mapped; NULL: no waits */
 	const volatile struct wire_lock_wait
 		*lock_waits; /* mapped; NULL: not of the kernel's locks */
 	size_t nr_lock_waits;
@@ -498,7 +498,7 @@ static int map_wait_costs(struct sampler *sampler, const struct sampler_config *
 	size_t bytes = whole_pages(sampler->possible.end * sizeof(*sampler->wait_costs));
 	void *memory;
 
-	if (!has_wait_budget(config))
+	if (!config->waits)
 		return 0;
 	memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED,
 		      bpf_map__fd(sampler->bpf->maps.wait_costs), 0);

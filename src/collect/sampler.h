@@ -151,7 +151,7 @@ int sampler_read_waiting(const struct sampler *sampler, uint32_t epoch,
 				    const struct wire_waiting *waiting),
 			 void *context);
 
-/* Under a budget: what the programs have cost, by CPU number; *ret_nr is one more than the highest. */
+/* With waits: what the programs have cost, by CPU number; *ret_nr is one more than the highest. */
 const volatile struct wire_cost *sampler_wait_costs(const struct sampler *sampler, size_t *ret_nr);
 
 /* Under a budget: from now on walks once in each_ns of waiting, about; 0: at each switch. */

@@ -1292,7 +1292,7 @@ int session_start(struct session *session, struct error *error)
 	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
 		      clock_read_ns(CLOCK_REALTIME), clock_asleep_ns());
 	session->probing_next_ns = 0;
-	if (waits && waits->waits->budget_share > 0) {
+	if (waits) {
 		size_t nr_costs;
 		const volatile struct wire_cost *costs =
 			sampler_wait_costs(waits->sampler, &nr_costs);

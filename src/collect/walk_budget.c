@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #define WINDOW_NS      (100 * NS_PER_MS)
@@ -59,14 +60,14 @@ struct paid {
  */
 static struct paid paid_for(const struct wire_cost *cost, double run_ns)
 {
-	const double walked_ns = (1 - LEAST_FOR_WALK) * mean(cost->walk_ns, cost->walks);
-	const double follow_ns = run_ns < walked_ns ? run_ns : walked_ns; /* of a run with a walk */
-	const double walks = (double)cost->walk_ns - (double)cost->walks * follow_ns;
+	const double walked_ns = mean(cost->walk_ns, cost->timed_walks);
+	const double most_ns = (1 - LEAST_FOR_WALK) * walked_ns;
+	const double follow_ns = run_ns < most_ns ? run_ns : most_ns; /* of a run with a walk */
 
 	return (struct paid){
 		.follow = (double)(cost->runs - cost->walks) * run_ns +
 			  (double)cost->walks * follow_ns,
-		.walks = walks,
+		.walks = (double)cost->walks * (walked_ns - follow_ns),
 	};
 }
 
@@ -83,6 +84,7 @@ static double judge_window(struct walk_budget *budget, double window_ns)
 		const struct wire_cost window = {
 			.runs = now.runs - before->runs,
 			.walks = now.walks - before->walks,
+			.timed_walks = now.timed_walks - before->timed_walks,
 			.walk_ns = now.walk_ns - before->walk_ns,
 		};
 		const struct paid paid = paid_for(&window, mean(now.timed_ns, now.timed));
@@ -120,34 +122,42 @@ uint64_t walk_budget_judge(struct walk_budget *budget, uint64_t now_ns)
 	return now_ns + (ratio * AIM > 1 ? OVER_WINDOW_NS : WINDOW_NS);
 }
 
-uint64_t walk_budget_paid_ns(const struct walk_budget *budget)
+static struct wire_cost sum_costs(const struct walk_budget *budget)
 {
-	uint64_t timed_ns = 0, timed = 0;
-	double paid_ns = 0;
+	struct wire_cost sum = {0};
 	size_t cpu;
 
 	for (cpu = 0; cpu < budget->nr_cpus; cpu++) {
-		timed_ns += budget->costs[cpu].timed_ns;
-		timed += budget->costs[cpu].timed;
-	}
-	for (cpu = 0; cpu < budget->nr_cpus; cpu++) {
 		const struct wire_cost cost = budget->costs[cpu];
-		const struct paid paid = paid_for(&cost, mean(timed_ns, timed));
 
-		paid_ns += paid.follow + paid.walks;
+		add_words(&sum, &cost, sizeof(sum));
 	}
-	return (uint64_t)paid_ns;
+	return sum;
+}
+
+uint64_t walk_budget_paid_ns(const struct walk_budget *budget)
+{
+	const struct wire_cost sum = sum_costs(budget);
+	const struct paid paid = paid_for(&sum, mean(sum.timed_ns, sum.timed));
+
+	return (uint64_t)(paid.follow + paid.walks);
 }
 
 void walk_budget_summarize(const struct walk_budget *budget, uint64_t now_ns,
 			   struct walk_budget_result *ret)
 {
 	const double elapsed_ns = (double)(now_ns - budget->began_ns);
-	uint64_t timed_ns = 0, timed = 0;
+	const struct wire_cost sum = sum_costs(budget);
 	size_t cpu;
 
 	*ret = (struct walk_budget_result){
 		.share = budget->share,
+		.nr_switches = sum.switches,
+		.paid_ns = walk_budget_paid_ns(budget),
+		.nr_walks = sum.walks,
+		.walk_ns = (uint64_t)(mean(sum.walk_ns, sum.timed_walks) * (double)sum.walks),
+		.nr_runs = sum.runs,
+		.run_ns = mean(sum.timed_ns, sum.timed),
 		.first_ns = budget->first_ns ? budget->first_ns - budget->began_ns : 0,
 		.most_each_ns = budget->most_each_ns,
 	};
@@ -155,15 +165,9 @@ void walk_budget_summarize(const struct walk_budget *budget, uint64_t now_ns,
 		const struct wire_cost cost = budget->costs[cpu];
 		const struct paid paid = paid_for(&cost, mean(cost.timed_ns, cost.timed));
 
-		ret->nr_walks += cost.walks;
-		ret->walk_ns += cost.walk_ns;
-		ret->nr_runs += cost.runs;
-		timed_ns += cost.timed_ns;
-		timed += cost.timed;
 		if (elapsed_ns > 0 && paid.follow + paid.walks > ret->paid_share * elapsed_ns) {
 			ret->paid_share = (paid.follow + paid.walks) / elapsed_ns;
 			ret->follow_share = paid.follow / elapsed_ns;
 		}
 	}
-	ret->run_ns = mean(timed_ns, timed);
 }

@@ -1,5 +1,5 @@
 /*
- * Keeps the cost of following switches within a budget (off-CPU time): decides how much waiting time there is for
+ * The cost of following switches (off-CPU time), and how it is kept within a budget: decides how much waiting time there is for
  * each walk. The budget is a share of each CPU's time, as for probes (probe/attach/budget.h): the CPU that pays most
  * decides. Pure arithmetic over the costs that the programs measure.
  */
@@ -12,7 +12,7 @@
 #include "bpf/wire.h"
 
 struct walk_budget {
-	double share;				/* 0: no budget */
+	double share;				/* 0: no budget, the cost is only summed up */
 	const volatile struct wire_cost *costs; /* by CPU */
 	struct wire_cost *before;		/* at the beginning of the window */
 	size_t nr_cpus;
@@ -26,7 +26,7 @@ int walk_budget_init(struct walk_budget *budget, double share,
 		     const volatile struct wire_cost *costs, size_t nr_cpus, uint64_t now_ns);
 void walk_budget_clear(struct walk_budget *budget);
 
-/* Ends a window: sets each_ns. Returns when to call it again. */
+/* Under a budget: ends a window: sets each_ns. Returns when to call it again. */
 uint64_t walk_budget_judge(struct walk_budget *budget, uint64_t now_ns);
 
 /* Returns the cost since the start, on all CPUs. */
@@ -37,7 +37,9 @@ struct walk_budget_result {
 	double share; /* the budget; 0: none */
 	double paid_share;
 	double follow_share; /* of this: without the walks */
-	uint64_t nr_walks, walk_ns;
+	uint64_t nr_switches, paid_ns;
+	uint64_t nr_walks,
+		walk_ns; /* the time of runs with a walk; without a budget, an estimate */
 	uint64_t nr_runs;
 	double run_ns; /* of a run without a walk */
 	uint64_t first_ns, most_each_ns;

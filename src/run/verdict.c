@@ -814,6 +814,17 @@ static void say_cost(struct verdict *verdict)
 	add(verdict, ", kernel maps %.1f MB%s",
 	    megabytes(session->cost.map_bytes + session->unwinding.chunk_bytes),
 	    run->is_unwritten ? ", before writing results" : "");
+	if (session->walks.nr_switches) {
+		const struct walk_budget_result *walks = &session->walks;
+
+		say(verdict, "cost", "following %s switches took %.2f us each, ",
+		    number_commas(number, walks->nr_switches),
+		    (double)walks->paid_ns / 1e3 / (double)walks->nr_switches);
+		add(verdict, "%.2f %% of %zu CPU%s",
+		    100 * (double)walks->paid_ns / (double)session->sampled_ns /
+			    (double)run->nr_cpus,
+		    run->nr_cpus, run->nr_cpus == 1 ? "" : "s");
+	}
 	if (has_storm(session))
 		say(verdict, "cost",
 		    "the kernel reported %s forks, execs, exits and mappings; the processes that "
@@ -979,6 +990,8 @@ static void add_time(struct sheet *sheet, const struct session_summary *session)
 		{"walks", session->walks.nr_walks},
 		{"walk_ns", session->walks.walk_ns},
 		{"walk_each_ns", session->walks.most_each_ns},
+		{"follow_switches", session->walks.nr_switches},
+		{"follow_ns", session->walks.paid_ns},
 		{"follow_runs", session->walks.nr_runs},
 		{"follow_run_ns", (uint64_t)session->walks.run_ns},
 		{"waits_sent", sum->sent},

@@ -176,6 +176,14 @@ for unwind in cfi fp 'cfi --budget 1%'; do
 		"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
 done
 
+# The cost of a switch, as the programs time it, and as the kernel does for all of their runs.
+profile -v --off-cpu -a -o "$T/waits.folded" -- "$PROGRAMS/wait_mix" 1
+check "cost: the verdict has that of following switches" \
+	grep -q '^ *following [0-9,]* switches took [0-9.]* us each, [0-9.]* % of [0-9]* CPU' "$T/err"
+check "… $(stat_of follow_ns) ns, half to twice the kernel's figure of $(stat_of bpf_ns)" \
+	test "$(($(stat_of follow_ns) * 2))" -ge "$(stat_of bpf_ns)" -a \
+	"$(stat_of follow_ns)" -le "$(($(stat_of bpf_ns) * 2))"
+
 # Epochs of 0.2 s: most waits of the sleeping threads begin in another epoch than they end.
 named_profile --off-cpu --timeline 0.2 --by comm,tid -o "$T/waits.folded" -- "$PROGRAMS/waits" "$SECONDS_EACH" "$T/disk"
 check_equal "short epochs: waits agree with the clocks" "$(judge "$T/out" "$T/waits.folded" 1)" ""

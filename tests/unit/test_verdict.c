@@ -96,6 +96,27 @@ TEST(verdict_for_people)
 	symbolizer_free(names.symbolizer);
 }
 
+TEST(verdict_tells_the_cost_of_following_switches)
+{
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct verdict verdict;
+	char *text;
+
+	CHECK(profile != NULL);
+	figures.session.walks.nr_switches = 1000000;
+	figures.session.walks.paid_ns = 2500 * NS_PER_MS;
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	CHECK(strstr(text,
+		     COST "         following 1,000,000 switches took 2.50 us each, 12.50 % of "
+			  "2 CPUs\n") != NULL);
+	free(text);
+	verdict_clear(&verdict);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
+
 static void make_and_write(const struct run_figures *figures, enum media medium, char **ret)
 {
 	struct profile *profile = profile_new();

@@ -19,6 +19,7 @@ static void run(struct wire_cost *cost, const struct walk_budget *budget, uint64
 
 	cost->runs += runs;
 	cost->walks += walks;
+	cost->timed_walks += walks;
 	cost->walk_ns += walks * WALK_NS;
 	cost->timed += (runs - walks) / 61;
 	cost->timed_ns += (runs - walks) / 61 * RUN_NS;
@@ -108,5 +109,29 @@ TEST(walk_budget_keeps_some_walks_if_it_cannot_be_kept)
 	(void)settle(&budget, costs, 200000, 5000);
 	CHECK(costs[1].walk_ns - before.walk_ns > 10 * NS_PER_SEC / 1000);
 	CHECK(costs[1].walk_ns - before.walk_ns < 10 * NS_PER_SEC / 250);
+	walk_budget_clear(&budget);
+}
+
+/* Without a budget, some runs of both kinds are timed. */
+TEST(walk_budget_sums_up_the_cost_without_a_budget)
+{
+	struct wire_cost costs[NR_CPUS] = {
+		{.switches = 1000, .runs = 2000, .walks = 900, .timed_walks = 15, .timed = 18},
+		{.switches = 2000, .runs = 4100, .walks = 2100, .timed_walks = 35, .timed = 32},
+	};
+	struct walk_budget_result result;
+	struct walk_budget budget;
+	size_t i;
+
+	for (i = 0; i < NR_CPUS; i++) {
+		costs[i].walk_ns = costs[i].timed_walks * WALK_NS;
+		costs[i].timed_ns = costs[i].timed * RUN_NS;
+	}
+	CHECK_EQ(walk_budget_init(&budget, 0, costs, NR_CPUS, 1000), 0);
+	walk_budget_summarize(&budget, 1000 + NS_PER_SEC, &result);
+	CHECK_EQ(result.nr_switches, 3000);
+	CHECK_EQ(result.nr_walks, 3000);
+	CHECK_EQ(result.walk_ns, 3000 * WALK_NS);
+	CHECK_EQ(result.paid_ns, 3000 * WALK_NS + 3100 * RUN_NS);
 	walk_budget_clear(&budget);
 }
