@@ -45,6 +45,9 @@ named_profile() {
 # for the threads that spin, all of the thread's time off its CPU counts, and by unwind tables most of it must be in the
 # path.
 #
+# w-spin-0 and w-spin-1 never wait, and share a CPU with others by their weights: of what is left after the time in the
+# queue, they have 1024 to 335 parts, however busy the machine is, to some slices of the scheduler.
+#
 # What ends before the mappings of a new process are known has frames [unknown]; it may be in any path.
 judge() {
 	awk -v by_tables="$3" -v stolen="$(stat_of waits_stolen_ns)" '
@@ -66,9 +69,15 @@ judge() {
 		if (index($0, "[sleeping];") && index($0, ";" path[tid] ";")) sleeping[tid] += ns
 		if (index($0, "[runnable];")) runnable[tid] += ns
 		if (index($0, "[stopped];")) stopped[tid] += ns
+		if (index($0, "[blocked];")) blocked[tid] += ns
 	}
 	END {
 		for (tid in wall) {
+			if (name[tid] ~ /spin/) {
+				on_cpu[name[tid]] = wall[tid] - runnable[tid]
+				unsure += most_wall[tid] - wall[tid] # queued before it began, or after its end
+			}
+			if (name[tid] ~ /disk|fault/ && !blocked[tid]) printf "%s: never blocked; ", name[tid]
 			got = in_path[tid]
 			want = off[tid]
 			if (name[tid] ~ /spin/) { got = runnable[tid]; want = wall[tid] - run[tid] }
@@ -90,6 +99,11 @@ judge() {
 			if (by_tables && name[tid] ~ /futex/ && in_path[tid] < 0.8 * all[tid])
 				printf "w-futex: %.3f ms in its path; ", in_path[tid] / 1e6
 		}
+		share = on_cpu["w-spin-1"] * 1024 / 335
+		printf "w-spin-1 ran %.3f ms, w-spin-0 %.3f ms: by weight %.3f\n", on_cpu["w-spin-1"] / 1e6,
+			on_cpu["w-spin-0"] / 1e6, share / on_cpu["w-spin-0"] > "/dev/stderr"
+		if (far(share, on_cpu["w-spin-0"], on_cpu["w-spin-0"] / 20 + 30e6 + 3 * unsure))
+			printf "w-spin-0 and w-spin-1: %.3f and %.3f ms; ", on_cpu["w-spin-0"] / 1e6, on_cpu["w-spin-1"] / 1e6
 		printf "w-stop stopped %.3f ms, between %.3f and %.3f\n", stopped[stopped_tid] / 1e6, least_ns / 1e6,
 			most_ns / 1e6 > "/dev/stderr"
 		if (stopped[stopped_tid] < least_ns || stopped[stopped_tid] > most_ns)
