@@ -97,6 +97,30 @@ finish
 check "a CPU that was offline at the start is sampled" test "$(sum_matching '^spin;.*spin_inner')" -gt 50
 check_equal "a CPU that was offline at the start is counted" "$(stat_of cpus_short)" 1
 
+# Time off CPU: threads of a CPU that goes away move to others, and its own threads of the kernel are parked.
+for options in '' '--budget 5%' '--timeline 0.1'; do
+	AWAY_MS=0
+	start "$PROGRAMS/wait_mix" 60
+	MIX=$PID
+	start sleep 100
+	SLEEPER=$PID
+	rm -f "$T/stats"
+	# shellcheck disable=SC2086
+	start "$STOOK" profile --off-cpu -a $options --by comm,pid --stats "$T/stats" -o "$T/out.folded" 60
+	RUN=$PID
+	wait_until 20 samples "$RUN"
+	sleep 0.3
+	away_and_back
+	sleep 0.3
+	finish
+	stop "$MIX" "$SLEEPER"
+	check_equal "off CPU${options:+, $options}: every nanosecond is accounted for" \
+		"$(nanoseconds_hold "$(total "$T/out.folded")")" ""
+	check "off CPU${options:+, $options}: a thread that sleeps through it" test \
+		"$(grep "^sleep-$SLEEPER;\[sleeping\];\[since before the run\]" "$T/out.folded" | total)" -ge 700000000
+	check "off CPU${options:+, $options}: threads that wait on both CPUs" grep -q '^mix-' "$T/out.folded"
+done
+
 # Probes are not tied to a CPU: each call is counted.
 switch_with() { # switch_with PROGRAM: while it runs, CPU 1 goes and returns, and it moves there each time
 	local pid

@@ -264,6 +264,77 @@ else
 	skip "--cgroup" "a cgroup2 mount in which a cgroup can be made"
 fi
 
+# Threads that do not come back: an exec ends the others of its process, and its thread takes over the pid of one that
+# waits; a signal ends a process that waits.
+cat >"$T/execs.py" <<'END'
+import os, threading, time
+def exec_soon():
+    time.sleep(0.3)
+    os.execv("/bin/sleep", ["executed", "0.5"])
+threading.Thread(target=time.sleep, args=(100,)).start()
+threading.Thread(target=exec_soon).start()
+time.sleep(100)
+END
+profile --off-cpu --by comm,pid,tid -o "$T/exec.folded" -- python3 "$T/execs.py"
+check_equal "exec while others wait: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/exec.folded")")" ""
+slept=$(grep '^\(executed\|sleep\)-.*;\[sleeping\];.*nanosleep' "$T/exec.folded" | total)
+check "… what is executed sleeps 0.5 s: $slept ns" test "${slept:-0}" -ge 500000000 -a "${slept:-0}" -le 600000000
+slept=$(grep '^python3.*;\[sleeping\];' "$T/exec.folded" | total)
+check "… three threads of what was before, each for 0.3 s or more: $slept ns" \
+	test "${slept:-0}" -ge 900000000 -a "$(grep '^python3' "$T/exec.folded" | cut -d ';' -f 1 | sort -u | grep -c .)" -ge 3
+profile --off-cpu --by comm,pid -o "$T/killed.folded" -- sh -c 'sleep 100 & sleep 0.5; kill -KILL $!; wait; sleep 0.3'
+check_equal "SIGKILL while it waits: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/killed.folded")")" ""
+slept=$(grep '^sleep-.*;\[sleeping\];.*nanosleep' "$T/killed.folded" | total)
+check "… all three sleep: $slept ns of 1.3 s" test "${slept:-0}" -ge 1300000000 -a "${slept:-0}" -le 1600000000
+
+# Processes that have the same pid one after the other. The number is set in a pid namespace of its own.
+cat >"$T/reuse" <<'END'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	echo 999 >/proc/sys/kernel/ns_last_pid || exit 77
+	sleep 0.03
+done
+END
+rm -f "$T/stats"
+unshare --pid --fork --mount-proc "$STOOK" profile --off-cpu --by comm,pid --timeline 0.2 --stats "$T/stats" \
+	-o "$T/reuse.folded" -- sh "$T/reuse" 2>"$T/err"
+if [ $? -ne 77 ]; then
+	check_equal "one pid again and again: every nanosecond is accounted for" \
+		"$(nanoseconds_hold "$(total "$T/reuse.folded")")" ""
+	slept=$(grep '^sleep-1000;\[sleeping\];.*nanosleep' "$T/reuse.folded" | total)
+	check "… each of the 20 sleeps 30 ms: $slept ns" test "${slept:-0}" -ge 600000000 -a "${slept:-0}" -le 1200000000
+else
+	skip "one pid again and again" "a pid namespace in which the next pid can be set"
+fi
+
+# Others at the same tracepoint: a run that counts its stacks and one that follows switches do not disturb each other. All
+# three begin before the program does, and end with it. The kernel's counter ends earlier in the exit of a thread, which
+# is preempted on a busy machine.
+mkfifo "$T/go"
+start sh -c "read x <'$T/go'; exec '$PROGRAMS/switches' 2 1 >'$T/truth'"
+TARGET=$PID
+rm -f "$T/stats"
+runs=()
+"$STOOK" profile --off-cpu -p "$TARGET" --stats "$T/stats" -o "$T/beside.folded" 60 2>"$T/err" &
+runs+=($!)
+"$STOOK" stackcount -f --budget off -p "$TARGET" t:sched:sched_switch -d 60 >"$T/stacks" 2>"$T/err" &
+runs+=($!)
+"$STOOK" stat --csv -e context-switches -p "$TARGET" 60 >"$T/counts" 2>"$T/err" &
+runs+=($!)
+STARTED+=("${runs[@]}")
+for run in "${runs[@]}"; do
+	wait_until 20 samples "$run"
+done
+sleep 0.5
+echo >"$T/go"
+wait "$TARGET" "${runs[@]}"
+counted=$(awk -F, '$3 == "\"context-switches\"" { print $4 }' "$T/counts")
+hits=$(total "$T/stacks")
+followed=$(($(stat_of recorded) + $(stat_of counted)))
+check "beside stackcount at sched_switch: $hits stacks, the kernel counts $counted" \
+	test "${counted:-0}" -ge 4000 -a "$hits" -ge "${counted:-0}" -a "$hits" -le $((${counted:-0} + 40))
+check "… $followed are followed" test "$followed" -ge "${counted:-0}" -a "$followed" -le $((${counted:-0} + 50))
+check_equal "… every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/beside.folded")")" ""
+
 # Filters by length and state: what is not shown is still accounted for.
 profile --off-cpu --min-us 1000 -o "$T/waits.folded" -- "$PROGRAMS/waits" 1 "$T/disk"
 check_equal "--min-us: every nanosecond is accounted for" \

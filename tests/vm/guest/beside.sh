@@ -44,5 +44,36 @@ cat err.* >err
 check "off-CPU time: every nanosecond is accounted for" test -z "$(holds stats.1)"
 check "samples: every one is accounted for" test -z "$(holds stats.2)"
 [ $nr -lt 3 ] || check "locks: every nanosecond is accounted for" test -z "$(holds stats.3)"
+# Likewise stacks at sched_switch, and the kernel's own count of a program's switches.
+opens_events() { for fd in "/proc/$1/fd"/*; do readlink "$fd"; done 2>/dev/null | grep -q perf_event; } # PID
+mkfifo go
+sh -c 'read x <go; exec switches 2 0 >truth' &
+target=$!
+stook profile --off-cpu -p $target --stats stats.4 -o out.4.folded 120 >/dev/null 2>err.4 &
+runs=$!
+stook stackcount -f --budget off -p $target t:sched:sched_switch -d 120 >stacks 2>err.5 &
+runs="$runs $!"
+stook stat --csv -e context-switches -p $target 120 >counts 2>err.6 &
+runs="$runs $!"
+for run in $runs; do
+	tries=0
+	until opens_events "$run" || [ $tries -ge 300 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+done
+sleep 2
+echo >go
+# shellcheck disable=SC2086
+wait $target $runs
+cat err.4 err.5 err.6 >err
+counted=$(awk -F, '$3 ~ /context-switches/ { print $4 }' counts)
+hits=$(awk '{ sum += $NF } END { print sum + 0 }' stacks)
+followed=$(($(figure_of recorded 4) + $(figure_of counted 4)))
+check "stacks at sched_switch: $hits, the kernel counts $counted" \
+	test "${counted:-0}" -ge 4000 -a "$hits" -ge "${counted:-0}" -a "$hits" -le $((${counted:-0} + 40))
+check "followed switches: $followed" test "$followed" -ge "${counted:-0}" -a "$followed" -le $((${counted:-0} + 50))
+check "… every nanosecond is accounted for" test -z "$(holds stats.4)"
+
 figure "beside: $seconds s, $(figure_of entries 1) switches, $(figure_of entries 2) samples of $event," \
 	"${3:+$(figure_of waits 3) waits for locks}"
