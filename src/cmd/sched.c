@@ -51,9 +51,9 @@ struct sched_options {
 	bool has_by, has_sort;
 	enum task_order order;
 	size_t top, max_rows;
-	bool hist, map, timehist, wakeups, timestamp;
+	bool hist, map, timehist, wakeups, timestamp, force;
 	const char *trace_path;
-	uint64_t max_events; /* 0: default */
+	uint64_t max_events; /* 0: none was given */
 	uint64_t min_us;
 	struct row_output_options output;
 };
@@ -120,6 +120,8 @@ static const struct option_row rows[] = {
 		"measure delays from the wake-up to the switch, not by the kernel's accounts"),
 	OPTION_NUMBER(0, "max-rows", "N", struct sched_options, max_rows, 1, ROWS_MAX,
 		      "a number from 1 to 1048576", "limit for rows (default 32768)"),
+	OPTION_SWITCH(0, "force", struct sched_options, force,
+		      "run even on real-time kernels known to lock up"),
 	OPTION_SWITCH('T', "timestamp", struct sched_options, timestamp,
 		      "print the time of day above each table"),
 };
@@ -374,6 +376,8 @@ static int prepare(struct collector *collector, struct error *error)
 	const struct sched_options *options = &sched->options;
 	int err = privileges_check(error);
 
+	if (!err && !options->force)
+		err = kernel_check_sending(error);
 	if (!err && options->trace_path)
 		err = out_file_open(&sched->trace_file, options->trace_path, error);
 	sched->trace.out = sched->trace_file.stream;

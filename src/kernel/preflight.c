@@ -197,20 +197,35 @@ void privileges_drop(void)
 /* Affected versions: first <= version < fixed, each as major << 16 | minor << 8 | patch. */
 #define V(major, minor, patch) ((major) << 16 | (minor) << 8 | (patch))
 
+struct versions {
+	unsigned first, fixed;
+};
+
 /*
  * Since 5.19, copying from user memory checks the destination under a lock that the interrupted
  * code may hold ("mm/usercopy: Detect vmalloc overruns"). Fixed in 6.4 by "mm: Fix
  * copy_from_user_nofault()", which went into the stable kernels of that summer.
  */
-static const struct {
-	unsigned first, fixed;
-} freezes[] = {
+static const struct versions freezes[] = {
 	{V(5, 19, 0), V(6, 1, 37)}, /* 5.19 and 6.0 never got the fix */
 	{V(6, 2, 0), V(6, 3, 11)},  /* neither did 6.2 */
 };
 
+/*
+ * With PREEMPT_RT, the lock of a BPF ring buffer could sleep, until 6.12, "bpf: Use raw_spinlock_t in ringbuf": a
+ * thread that waits for it is switched away, for which it needs the lock of the run queue, which it holds already.
+ */
+static const struct versions sleeps[] = {
+	{V(0, 0, 1), V(6, 1, 115)},
+	{V(6, 2, 0), V(6, 6, 84)},
+	{V(6, 7, 0), V(6, 11, 6)},
+};
+
 #define FREEZES "this kernel can lock up when user memory is read in a sampling interrupt"
 #define CRASHES "this kernel can crash when user stacks are walked in a sampling interrupt"
+#define SLEEPS                                                                             \
+	"this real-time kernel can lock up when a BPF program sends data from inside the " \
+	"scheduler"
 
 static unsigned parse(const char *text)
 {
@@ -233,21 +248,36 @@ static unsigned true_version(const char *release, const char *version, const cha
 	return parse(release);
 }
 
-const char *kernel_danger_of(const char *release, const char *version, const char *signature)
+static bool is_one_of(const struct versions *versions, size_t nr, unsigned number)
 {
-	unsigned number = true_version(release, version, signature);
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(freezes); i++)
-		if (number >= freezes[i].first && number < freezes[i].fixed)
-			return FREEZES;
+	for (i = 0; i < nr; i++)
+		if (number >= versions[i].first && number < versions[i].fixed)
+			return true;
+	return false;
+}
+
+const char *kernel_danger_of(const char *release, const char *version, const char *signature)
+{
+	if (is_one_of(freezes, ARRAY_SIZE(freezes), true_version(release, version, signature)))
+		return FREEZES;
 	if (!strncmp(signature, "Ubuntu ", strlen("Ubuntu ")) &&
 	    !strncmp(release, "6.11.0-19-", strlen("6.11.0-19-")))
 		return CRASHES;
 	return NULL;
 }
 
-const char *kernel_danger(void)
+const char *kernel_send_danger_of(const char *release, const char *version, const char *signature)
+{
+	if (strstr(version, " PREEMPT_RT") &&
+	    is_one_of(sleeps, ARRAY_SIZE(sleeps), true_version(release, version, signature)))
+		return SLEEPS;
+	return NULL;
+}
+
+static const char *ask(const char *(*danger_of)(const char *release, const char *version,
+						const char *signature))
 {
 	cleanup_file FILE *file = fopen("/proc/version_signature", "re");
 	char signature[256] = "";
@@ -257,5 +287,22 @@ const char *kernel_danger(void)
 		signature[strcspn(signature, "\n")] = '\0';
 	if (uname(&name) < 0)
 		return NULL;
-	return kernel_danger_of(name.release, name.version, signature);
+	return danger_of(name.release, name.version, signature);
+}
+
+const char *kernel_danger(void)
+{
+	return ask(kernel_danger_of);
+}
+
+int kernel_check_sending(struct error *error)
+{
+	const char *danger = ask(kernel_send_danger_of);
+
+	if (!danger)
+		return 0;
+	(void)error_set(error, -EPERM, "%s", danger);
+	error_hint(error, "install Linux 6.12, 6.11.6, 6.6.84, 6.1.115 or a newer one of these; "
+			  "profile and sched go on anyway with --force");
+	return -EPERM;
 }

@@ -49,4 +49,10 @@ const char *kernel_danger(void);
  */
 const char *kernel_danger_of(const char *release, const char *version, const char *signature);
 
+/* Likewise, the known damage that programs do which send data from inside the scheduler, or a lock of the kernel. */
+const char *kernel_send_danger_of(const char *release, const char *version, const char *signature);
+
+/* Refuses to do that on a kernel with such damage: 0 or a negative errno. */
+int kernel_check_sending(struct error *error);
+
 #endif

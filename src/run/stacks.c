@@ -105,6 +105,12 @@ static bool user_stacks_are_dangerous(const struct stacks *stacks)
 	return true;
 }
 
+/* On kernels that could lock up, nothing is followed in the scheduler or in locks. */
+static int check_waits(const struct stacks *stacks, struct error *error)
+{
+	return stacks->source.waits && !stacks->options->force ? kernel_check_sending(error) : 0;
+}
+
 static int open_session(struct stacks *stacks, struct error *error)
 {
 	const struct stack_options *options = stacks->options;
@@ -152,8 +158,10 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.kernel_names = naming_options_kernel(&options->naming),
 		.bpf_statistics = stacks->collector.run->config->verbose,
 	};
-	int err = open_session_somehow(stacks, &session, error);
+	int err = check_waits(stacks, error);
 
+	if (!err)
+		err = open_session_somehow(stacks, &session, error);
 	if (err)
 		return err;
 	/* Reported only for a folder given by the user: the default cache merely saves time. */

@@ -1,4 +1,4 @@
-/* kernel/preflight: the kernels on which user stacks are disabled. */
+/* kernel/preflight: the kernels on which user stacks, or programs in the scheduler, are disabled. */
 #include "kernel/preflight.h"
 
 #include "unit/test.h"
@@ -46,4 +46,27 @@ TEST(what_is_no_version_is_no_danger)
 {
 	CHECK(!is_dangerous("", "", ""));
 	CHECK(!is_dangerous("six", "Debian", "Ubuntu "));
+}
+
+#define RT "#1 SMP PREEMPT_RT"
+
+static bool sleeps(const char *release, const char *version)
+{
+	return kernel_send_danger_of(release, version, "") != NULL;
+}
+
+TEST(real_time_kernels_whose_ring_sleeps)
+{
+	CHECK(sleeps("5.10.0-32-rt-amd64", RT " Debian 5.10.223-1 (2024-08-10)"));
+	CHECK(sleeps("5.15.1-rt1", RT));
+	CHECK(sleeps("6.1.0-26-rt-amd64", RT " Debian 6.1.112-1 (2024-09-30)"));
+	CHECK(!sleeps("6.1.0-27-rt-amd64", RT " Debian 6.1.115-1 (2024-11-01)"));
+	CHECK(sleeps("6.6.83-rt1", RT));
+	CHECK(!sleeps("6.6.84-rt1", RT));
+	CHECK(sleeps("6.8.1-1000-realtime", RT));
+	CHECK(sleeps("6.11.5", RT));
+	CHECK(!sleeps("6.11.6", RT));
+	CHECK(!sleeps("6.12.0", RT));
+	CHECK(!sleeps("6.1.8", "#1 SMP PREEMPT_DYNAMIC"));
+	CHECK(!sleeps("six", RT));
 }

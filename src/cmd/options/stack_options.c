@@ -162,7 +162,7 @@ static const struct option_row rows[] = {
 	{0, "table-cache", "DIR", take_table_cache,
 	 "directory for cached unwind tables, or 'none' (default /var/cache/stook/unwind)"},
 	OPTION_SWITCH(0, "force", struct stack_options, force,
-		      "allow user stacks on kernels known to freeze"),
+		      "allow user stacks, and time off CPU, on kernels known to freeze"),
 	{'g', NULL, NULL, take_stacks, NULL},
 	{0, "call-graph", "HOW", take_call_graph, NULL},
 };
