@@ -36,12 +36,12 @@
 #include "run/run.h"
 #include "view/task_times.h"
 
-#define ROWS_DEFAULT	  32768
-#define ROWS_MAX	  (1U << 20)
-#define TRACE_MAX_DEFAULT 1000000
-#define RING_BYTES	  (4U << 20)
-#define STINTS_RING_BYTES (16U << 20)
-#define POLL_NS		  (20 * NS_PER_MS)
+#define ROWS_DEFAULT	   32768
+#define ROWS_MAX	   (1U << 20)
+#define MAX_EVENTS_DEFAULT 1000000
+#define RING_BYTES	   (4U << 20)
+#define STINTS_RING_BYTES  (16U << 20)
+#define POLL_NS		   (20 * NS_PER_MS)
 
 struct sched_options {
 	struct run_config tasks;
@@ -109,7 +109,7 @@ static const struct option_row rows[] = {
 		      "microseconds", "with --timehist or --trace, only delays of at least this"),
 	OPTION_NUMBER(0, "max-events", "N", struct sched_options, max_events, 1, UINT64_MAX,
 		      "a number of switches, at least 1",
-		      "stop --timehist and --trace after N switches (--trace: 1000000)"),
+		      "stop --timehist and --trace after N switches (default 1000000)"),
 	{'s', "sort", "KEY", take_sort,
 	 "sort by avg (default), max, runtime, switch, delay, migrations, name"},
 	OPTION_NUMBER(0, "top", "N", struct sched_options, top, 1, INT_MAX,
@@ -526,8 +526,8 @@ int cmd_sched(int argc, char **argv)
 		complain_error(&error);
 		status = run_usage_status(argv);
 	} else if (!err) {
-		if (!sched.options.max_events && !sched.options.timehist)
-			sched.options.max_events = TRACE_MAX_DEFAULT;
+		if (!sched.options.max_events)
+			sched.options.max_events = MAX_EVENTS_DEFAULT;
 		sched.collector = (struct collector){.ops = &ops, .context = &sched};
 		status = run_collector(&sched.options.tasks, NULL, &sched.collector);
 		switches_free(sched.switches);
