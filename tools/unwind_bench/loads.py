@@ -324,6 +324,34 @@ class Java(Load):
         self.start(["java", "-XX:+PreserveFramePointer", "-cp", self.folder, "Busy"], judged=True)
 
 
+class WaitingJava(Load):
+    name = "java-waiting"
+    needs = ("java", "javac")
+
+    def begin(self):
+        subprocess.run(["javac", "-d", self.folder, f"{PROGRAMS}/Waiting.java"],
+                       stdin=subprocess.DEVNULL, check=True)
+        self.start(["java", "-XX:+PreserveFramePointer", "-cp", self.folder, "Waiting"],
+                   judged=True)
+
+
+class PythonServer(Load):
+    """A thread for each connection."""
+
+    name = "python3-server"
+    needs = ("/usr/bin/python3", "wrk")
+
+    def begin(self):
+        port = free_port()
+        with open(f"{self.folder}/page.html", "w", encoding="ascii") as page:
+            page.write("page\n" * 200)
+        self.start(["/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1",
+                    "--directory", self.folder, str(port)], judged=True)
+        wait_for_port(port)
+        self.start(["wrk", "-t", "1", "-c", "4", "-d", f"{UNTIL_KILLED_SECONDS}s",
+                    f"http://127.0.0.1:{port}/page.html"])
+
+
 class Php(Load):
     """PHP without its JIT compiler; pcre2 still compiles regular expressions."""
 
@@ -504,4 +532,6 @@ COMPLETE = (Redis, Nginx, Postgres, Python, Perl, Sqlite, Go, Rust, RustAbort, C
 # Further programs that a new user may try.
 TRIAL = (Mariadb, Memcached, Cxx, Musl, Container, GoPie, GoStripped, GoStrippedPie, Java, Node,
          Python312, Python313, Python313Jit, Php, ForkStorm)
-LOADS = {load.name: load for load in COMPLETE + TRIAL}
+# Programs that wait, for stacks of time off CPU.
+BLOCKED = (Redis, Postgres, PythonServer, WaitingJava)
+LOADS = {load.name: load for load in COMPLETE + TRIAL + BLOCKED}

@@ -117,6 +117,24 @@ class Stook(Sampler):
         return 100 * figures["user_complete"] / user if user else None
 
 
+class StookBlocked(Stook):
+    """Stacks of threads that wait, weighted by nanoseconds. Those of threads that could run are like those of samples, and
+    left out."""
+
+    def command(self, seconds, folder, cgroup=None):
+        where = ["--cgroup", cgroup] if cgroup else ["-a"]
+        return [self.program or stook, "profile", "--off-cpu", *where, "-d", str(seconds),
+                "--state", "sleeping,blocked", "--by", "pid,comm", "--delimited", "--annotate",
+                "-o", f"{folder}/x.folded", "--stats", f"{folder}/stats", *self.options]
+
+    def missing(self):
+        program = self.program or stook
+        return None if os.access(program, os.X_OK) else f"{program} is not built"
+
+    def stacks(self, folder):
+        return stacks.read_folded(f"{folder}/x.folded", with_pid=True, states=("sleeping", "blocked"))
+
+
 class Perf(Sampler):
     """perf record; --no-inline: looking up inlined callers would take minutes and does not affect
     walks. -N: store nothing in ~/.debug."""
@@ -198,6 +216,11 @@ def all_samplers():
 def trial_samplers():
     before = [Stook("before", [], BEFORE)] if BEFORE else []
     return [*before, Stook("stook", [])]
+
+
+def blocked_samplers():
+    return [StookBlocked("stook --off-cpu", []),
+            StookBlocked("stook --off-cpu --unwind fp", ["--unwind", "fp"])]
 
 
 def usable_samplers(samplers, say):

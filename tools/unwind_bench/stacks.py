@@ -57,8 +57,12 @@ def plain(name):
 # --- folded stacks: stook, bcc ----------------------------------------------------------------
 
 
-def read_folded(path, with_pid):
-    """Parses lines of `comm;user;…;-;kernel_[k];… count`. with_pid: the first word is comm-PID."""
+SINCE_BEFORE = "[since before the run]"
+
+
+def read_folded(path, with_pid, states=None):
+    """Parses lines of `comm;user;…;-;kernel_[k];… count`. with_pid: the first word is comm-PID. states: off-CPU time,
+    whose second word is the state; only of these, and without waits since before the run, which have no user stack."""
     with open(path, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             text, _, count = line.rstrip("\n").rpartition(" ")
@@ -67,6 +71,10 @@ def read_folded(path, with_pid):
             if with_pid:
                 comm, _, number = comm.rpartition("-")
                 pid = int(number) if number.isdigit() else None
+            if states:
+                state, *frames = frames or [""]
+                if state.strip("[]") not in states or SINCE_BEFORE in frames:
+                    continue
             if text and count.isdigit():
                 yield Stack(comm, pid, user_part(frames), int(count))
 
