@@ -84,6 +84,7 @@ static void raw_open(struct raw_fixture *raw, const struct name_filter *names)
 	make_drain(raw, names);
 	CHECK_EQ(give_event(&raw->fixture, made_exec(10, PID_A)), 0);
 	CHECK_EQ(give_map(raw, 11, PID_A, CODE), 0);
+	CHECK_EQ(look_here(raw->world.files, raw->fixture.processes), 0);
 	if (file_table_get(raw->world.files, 0)->state == FILE_OPEN)
 		return;
 	raw_close(raw);
