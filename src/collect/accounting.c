@@ -1,9 +1,11 @@
 /* Sums the epochs' counters, and measures the time in which no samples could be taken. */
 #include "collect/accounting.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 static uint64_t lost_of(const struct wire_counters *counters)
@@ -66,18 +68,30 @@ uint64_t accounting_unseen(const struct wire_event *event, uint64_t occurrences)
 
 #define IDLE_ENTRY_NS (50 * NS_PER_US)
 
-int absence_begin(struct absence *absence, uint32_t cpu)
+/* Sets what a CPU begins with. 0 or -ENOMEM. */
+static int begin_cpu(struct absence *absence, const struct absent_cpu *begun)
 {
-	struct absent_cpu begun = {.cpu = cpu};
 	size_t i;
 
-	process_cpu_absence(cpu, &begun.before);
 	for (i = 0; i < absence->nr_cpus; i++)
-		if (absence->cpus[i].cpu == cpu) {
-			absence->cpus[i] = begun;
+		if (absence->cpus[i].cpu == begun->cpu) {
+			absence->cpus[i] = *begun;
 			return 0;
 		}
-	return ARRAY_ADD(absence->cpus, absence->nr_cpus, absence->cap_cpus, begun);
+	return ARRAY_ADD(absence->cpus, absence->nr_cpus, absence->cap_cpus, *begun);
+}
+
+int absence_begin(struct absence *absence, const uint32_t *cpus, size_t nr_cpus)
+{
+	cleanup_free struct cpu_absence *now = calloc(nr_cpus + 1, sizeof(*now));
+	int err = now ? 0 : -ENOMEM;
+	size_t i;
+
+	if (!err && nr_cpus)
+		process_cpu_absences(cpus, nr_cpus, now);
+	for (i = 0; i < nr_cpus && !err; i++)
+		err = begin_cpu(absence, &(struct absent_cpu){cpus[i], now[i]});
+	return err;
 }
 
 int absence_throttle(struct absence *absence, uint64_t id, uint64_t time_ns)
@@ -102,20 +116,33 @@ static uint64_t difference(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
+/* Without memory, nothing of idle and steal time is known. */
+static void add_up(struct absence *absence)
+{
+	cleanup_free struct cpu_absence *now = calloc(absence->nr_cpus + 1, sizeof(*now));
+	cleanup_free uint32_t *cpus = calloc(absence->nr_cpus + 1, sizeof(*cpus));
+	size_t i;
+
+	if (!now || !cpus)
+		return;
+	for (i = 0; i < absence->nr_cpus; i++)
+		cpus[i] = absence->cpus[i].cpu;
+	process_cpu_absences(cpus, absence->nr_cpus, now);
+	for (i = 0; i < absence->nr_cpus; i++) {
+		const struct cpu_absence *before = &absence->cpus[i].before;
+
+		absence->idle_ns += difference(now[i].idle_ns, before->idle_ns);
+		absence->nr_idle += difference(now[i].nr_idle, before->nr_idle);
+		absence->stolen_ns += difference(now[i].stolen_ns, before->stolen_ns);
+	}
+}
+
 void absence_end(struct absence *absence, uint64_t now_ns)
 {
 	const struct u64_map_slot *slot;
-	size_t position = 0, i;
+	size_t position = 0;
 
-	for (i = 0; i < absence->nr_cpus; i++) {
-		const struct cpu_absence *before = &absence->cpus[i].before;
-		struct cpu_absence now;
-
-		process_cpu_absence(absence->cpus[i].cpu, &now);
-		absence->idle_ns += difference(now.idle_ns, before->idle_ns);
-		absence->nr_idle += difference(now.nr_idle, before->nr_idle);
-		absence->stolen_ns += difference(now.stolen_ns, before->stolen_ns);
-	}
+	add_up(absence);
 	while ((slot = u64_map_next(&absence->throttled_since, &position)))
 		if (now_ns > slot->value)
 			absence->throttled_ns += now_ns - slot->value;

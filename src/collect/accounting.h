@@ -64,10 +64,10 @@ struct absence {
 };
 
 /*
- * Call for each CPU at the start of a run, and again when it has come back: how long it was idle before it went offline
- * is unknown. Returns 0 or -ENOMEM.
+ * Call for all CPUs at the start of a run, and again for those that have come back: how long they were idle before they
+ * went offline is unknown. Returns 0 or -ENOMEM.
  */
-int absence_begin(struct absence *absence, uint32_t cpu);
+int absence_begin(struct absence *absence, const uint32_t *cpus, size_t nr_cpus);
 
 /*
  * Record that the kernel throttled or unthrottled the sampling event with this id. Returns 0 or

@@ -927,7 +927,7 @@ static void choose_naps(struct session *session, bool has_news)
 
 /*
  * A CPU went offline or came back; its events are gone. If it is online, opens new ones. Programs that it executed in
- * between were not reported.
+ * between were not reported. Returns 1 if it is sampled, 0 if it is not, or -ENOMEM.
  */
 static int follow_cpu(struct session *session, uint32_t cpu)
 {
@@ -948,21 +948,29 @@ static int follow_cpu(struct session *session, uint32_t cpu)
 		err = sampling_join(session->samplings[i], cpu, &why);
 		is_sampled |= err > 0;
 	}
-	if (err >= 0)
-		err = is_sampled ? absence_begin(&session->absence, cpu) : 0;
+	is_sampled &= err >= 0;
 	if (err < 0 && err != -ENODEV && err != -ENOMEM && !session->unwatched.code)
 		session->unwatched = why;
-	return err == -ENOMEM ? err : make_room_for_fds(session, sideband_nr(session->sideband));
+	if (err != -ENOMEM)
+		err = make_room_for_fds(session, sideband_nr(session->sideband));
+	return err < 0 ? err : is_sampled;
 }
 
 static int follow_cpus(struct session *session)
 {
+	cleanup_free uint32_t *begun = NULL; /* CPUs that are sampled again */
+	size_t nr_begun = 0, cap_begun = 0;
 	uint32_t cpu = 0;
 	int err = 0;
 
-	while (!err && sampler_next_changed_cpu(first_source(session)->sampler, &cpu))
+	while (err >= 0 && sampler_next_changed_cpu(first_source(session)->sampler, &cpu)) {
 		err = follow_cpu(session, cpu);
-	return err;
+		if (err > 0)
+			err = ARRAY_ADD(begun, nr_begun, cap_begun, cpu);
+	}
+	if (err >= 0 && nr_begun)
+		err = absence_begin(&session->absence, begun, nr_begun);
+	return err < 0 ? err : 0;
 }
 
 static int poll_once(struct session *session)
@@ -1280,9 +1288,8 @@ int session_start(struct session *session, struct error *error)
 	const struct source *waits = waits_source(session);
 	size_t i;
 
-	for (i = 0; i < nr_cpus; i++)
-		if (absence_begin(&session->absence, cpus[i]) < 0)
-			return error_no_memory(error, "");
+	if (absence_begin(&session->absence, cpus, nr_cpus) < 0)
+		return error_no_memory(error, "");
 	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session->started_ns = clock_now_ns();
 	session->part_began_ns = clock_read_ns(CLOCK_REALTIME);

@@ -94,34 +94,39 @@ static bool read_idle_state(uint32_t cpu, unsigned state, const char *what, uint
 	return true;
 }
 
-/* Reads the CPU's line of /proc/stat, in ticks of 10 ms; iowait counts as idle time. */
-static void read_cpu_stat(uint32_t cpu, struct cpu_absence *ret)
+/*
+ * Reads the lines of CPUs in /proc/stat, in ticks of 10 ms; iowait counts as idle time. The file has one line for each
+ * CPU, and the kernel makes all of it at each reading.
+ */
+static void read_cpu_stats(const uint32_t *cpus, size_t nr_cpus, struct cpu_absence *ret)
 {
 	cleanup_file FILE *file = fopen("/proc/stat", "re");
 	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 	unsigned long long idle, iowait, steal;
+	size_t at = 0, tries;
 	char line[512];
 	unsigned number;
 
-	*ret = (struct cpu_absence){0};
 	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "cpu%u %*u %*u %*u %llu %llu %*u %*u %llu", &number, &idle,
-			   &iowait, &steal) != 4 ||
-		    number != cpu)
+			   &iowait, &steal) != 4)
 			continue;
-		ret->idle_ns = (idle + iowait) * tick_ns;
-		ret->stolen_ns = steal * tick_ns;
-		return;
+		/* Both are mostly in the same order, so the next CPU of the list is tried first. */
+		for (tries = 0; tries < nr_cpus && cpus[at] != number; tries++)
+			at = (at + 1) % nr_cpus;
+		if (tries == nr_cpus)
+			continue;
+		ret[at].idle_ns = (idle + iowait) * tick_ns;
+		ret[at].stolen_ns = steal * tick_ns;
 	}
 }
 
-void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret)
+/* cpuidle, if available, is more precise: microseconds in each idle state. */
+static void read_idle_states(uint32_t cpu, struct cpu_absence *ret)
 {
 	uint64_t us, nr, idle_us = 0, nr_idle = 0;
 	unsigned state;
 
-	read_cpu_stat(cpu, ret);
-	/* cpuidle, if available, is more precise: microseconds in each idle state. */
 	for (state = 0;
 	     read_idle_state(cpu, state, "time", &us) && read_idle_state(cpu, state, "usage", &nr);
 	     state++) {
@@ -132,6 +137,17 @@ void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret)
 		return;
 	ret->idle_ns = idle_us * NS_PER_US;
 	ret->nr_idle = nr_idle;
+}
+
+void process_cpu_absences(const uint32_t *cpus, size_t nr_cpus, struct cpu_absence *ret)
+{
+	size_t i;
+
+	for (i = 0; i < nr_cpus; i++)
+		ret[i] = (struct cpu_absence){0};
+	read_cpu_stats(cpus, nr_cpus, ret);
+	for (i = 0; i < nr_cpus; i++)
+		read_idle_states(cpus[i], &ret[i]);
 }
 
 uint64_t process_nr_threads(void)

@@ -32,7 +32,8 @@ struct cpu_absence {
 	uint64_t stolen_ns; /* steal time (hypervisor), in steps of 10 ms */
 };
 
-void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret);
+/* Reads that of each of the CPUs; {0} for one that is offline. */
+void process_cpu_absences(const uint32_t *cpus, size_t nr_cpus, struct cpu_absence *ret);
 
 /* Returns how many threads the host has now; 0 if that can't be read. */
 uint64_t process_nr_threads(void);

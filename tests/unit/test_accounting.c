@@ -1,6 +1,9 @@
 /* collect/accounting: the conservation laws, and the estimate of ticks skipped by the kernel. */
 #include "unit/test.h"
 
+#include <stdio.h>
+
+#include "base/array.h"
 #include "collect/accounting.h"
 
 static struct wire_counters balanced(void)
@@ -111,14 +114,49 @@ TEST(absence_of_cpus_that_were_offline)
 {
 	struct absence absence = {0};
 
-	CHECK_EQ(absence_begin(&absence, 0), 0);
-	CHECK_EQ(absence_begin(&absence, 65535), 0);
-	CHECK_EQ(absence_begin(&absence, 0), 0); /* it is back */
+	CHECK_EQ(absence_begin(&absence, (const uint32_t[]){0, 65535}, 2), 0);
+	CHECK_EQ(absence_begin(&absence, (const uint32_t[]){0}, 1), 0); /* it is back */
 	CHECK_EQ(absence.nr_cpus, 2);
 	absence.cpus[0].before.idle_ns = absence.cpus[0].before.nr_idle =
 		absence.cpus[0].before.stolen_ns = UINT64_MAX / 2;
 	absence.cpus[1].before = absence.cpus[0].before;
 	absence_end(&absence, 1000);
 	CHECK(!absence.idle_ns && !absence.nr_idle && !absence.stolen_ns);
+	absence_clear(&absence);
+}
+
+/* Calls of read() by this process so far; UINT64_MAX if the kernel does not count them. */
+static uint64_t nr_reads(void)
+{
+	FILE *file = fopen("/proc/self/io", "re");
+	unsigned long long nr;
+
+	if (!file || fscanf(file, "rchar: %*u wchar: %*u syscr: %llu", &nr) != 1)
+		nr = UINT64_MAX;
+	if (file)
+		(void)fclose(file);
+	return nr;
+}
+
+/* /proc/stat has a line for each CPU, so it is read once for all of them, in whatever order they are given. */
+TEST(absence_of_many_cpus_reads_stat_once)
+{
+	uint32_t cpus[1024];
+	struct absence absence = {0};
+	const uint64_t before = nr_reads();
+	uint64_t reads;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cpus); i++)
+		cpus[i] = (uint32_t)(ARRAY_SIZE(cpus) - 1 - i); /* most are offline */
+	CHECK_EQ(absence_begin(&absence, cpus, ARRAY_SIZE(cpus)), 0);
+	reads = nr_reads() - before;
+	CHECK_EQ(absence.nr_cpus, ARRAY_SIZE(cpus));
+	/* The last one is CPU 0. */
+	CHECK(absence.cpus[ARRAY_SIZE(cpus) - 1].before.idle_ns > 0);
+	CHECK_EQ(absence.cpus[0].before.idle_ns, 0);
+	if (before == UINT64_MAX)
+		SKIP("needs /proc/self/io");
+	CHECK(reads < ARRAY_SIZE(cpus));
 	absence_clear(&absence);
 }
