@@ -35,6 +35,9 @@
  */
 #define MAX_STRINGS (1U << 20)
 
+/* Memory for records that is kept where none wait. */
+#define KEPT_BYTES (1UL << 20)
+
 struct pending_record {
 	uint64_t time_ns;
 	size_t at; /* offset in drain->bytes */
@@ -62,13 +65,15 @@ struct drain {
 	struct drain_options options;
 	struct drain_totals totals;
 
-	char *bytes; /* pending records, back to back */
+	char *bytes; /* of pending records, and between them of some that were replayed */
 	size_t nr_bytes, cap_bytes;
+	size_t held_bytes; /* of pending records */
 	struct pending_record *records;
 	size_t nr_records, cap_records;
-	size_t nr_met; /* records whose process was looked up already */
+	size_t nr_sorted; /* the first ones, by time */
+	size_t nr_met;	  /* records whose process was looked up already */
 	struct process_event *events;
-	size_t nr_events, cap_events;
+	size_t nr_events, cap_events, nr_sorted_events;
 	struct waiting_count *counts;
 	size_t nr_counts, cap_counts;
 
@@ -221,6 +226,12 @@ uint64_t drain_waiting(const struct drain *drain)
 	return drain->nr_counts;
 }
 
+size_t drain_bytes(const struct drain *drain)
+{
+	return drain->cap_bytes + drain->cap_records * sizeof(*drain->records) +
+	       drain->cap_events * sizeof(*drain->events);
+}
+
 /* --- taking in ------------------------------------------------------------------------------- */
 
 static const struct wire_record *record_at(const struct drain *drain, size_t i)
@@ -249,6 +260,7 @@ int drain_add_record(struct drain *drain, const struct wire_record *record, size
 	drain->records[drain->nr_records++] =
 		(struct pending_record){.time_ns = record->time_ns, .at = drain->nr_bytes};
 	drain->nr_bytes += bytes;
+	drain->held_bytes += bytes;
 	return 0;
 }
 
@@ -856,18 +868,11 @@ void drain_mark_files(const struct drain *drain)
 
 /* --- replay ---------------------------------------------------------------------------------- */
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct pending_record *x = a, *y = b;
-
-	return COMPARE(x->at, y->at);
-}
-
 static int compare_records(const void *a, const void *b)
 {
 	const struct pending_record *x = a, *y = b;
 
-	return COMPARE(x->time_ns, y->time_ns) ?: compare_places(a, b);
+	return COMPARE(x->time_ns, y->time_ns) ?: COMPARE(x->at, y->at);
 }
 
 static int compare_events(const void *a, const void *b)
@@ -885,11 +890,10 @@ struct horizon {
 	uint32_t epoch;
 };
 
-static bool is_due(const struct wire_record *record, const struct horizon *horizon)
+/* Records are in order of time; in the order of epochs only nearly. */
+static bool is_of_later_epoch(const struct wire_record *record, const struct horizon *horizon)
 {
-	if (horizon->epoch_over)
-		return (int32_t)(record->epoch - horizon->epoch) <= 0;
-	return record->time_ns <= horizon->until_ns;
+	return horizon->epoch_over && (int32_t)(record->epoch - horizon->epoch) > 0;
 }
 
 /* -EAGAIN: an event has to wait, which may_hold allows. */
@@ -922,31 +926,83 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns, b
 	return kernel_code_replay(&drain->kernel_code, drain->options.profile, until_ns);
 }
 
-/* qsort() must not get a null pointer, even for 0 items. */
-static void sort(void *items, size_t nr, size_t item_bytes,
-		 int (*compare)(const void *a, const void *b))
+/*
+ * Sorts items of which the first nr_sorted are sorted. They may have waited for long, and most new ones are later: these
+ * alone are sorted then.
+ */
+static void sort_new(void *items, size_t nr_sorted, size_t nr, size_t item_bytes,
+		     int (*compare)(const void *a, const void *b))
 {
-	if (nr)
-		qsort(items, nr, item_bytes, compare);
+	char *first = items, *new = first + nr_sorted *item_bytes;
+	size_t i;
+
+	if (nr_sorted == nr)
+		return; /* qsort() must not get a null pointer, even for 0 items */
+	qsort(new, nr - nr_sorted, item_bytes, compare);
+	i = array_first(nr_sorted, k, compare(first + k * item_bytes, new) > 0);
+	if (i < nr_sorted)
+		qsort(first + i * item_bytes, nr - i, item_bytes, compare);
 }
 
-/* Keeps the first nr of drain->records, moving their bytes to the front. */
-static void keep_records(struct drain *drain, size_t nr)
+/*
+ * Takes the bytes of replayed records out, when they are at least half: so each byte is moved about once, however long
+ * it waits. What a burst needed is given back.
+ */
+static void compact(struct drain *drain)
 {
+	const size_t held = drain->held_bytes;
 	size_t to = 0, i;
+	char *bytes;
 
-	sort(drain->records, nr, sizeof(*drain->records), compare_places);
-	for (i = 0; i < nr; i++) {
+	if (!held)
+		drain->nr_bytes = 0;
+	if (drain->nr_bytes < 2 * held || (!held && drain->cap_bytes <= KEPT_BYTES))
+		return;
+	bytes = held ? malloc(held) : NULL;
+	if (held && !bytes)
+		return; /* next time */
+	for (i = 0; i < drain->nr_records; i++) {
 		const struct wire_record *record = record_at(drain, i);
-		size_t bytes = wire_record_bytes(record);
+		const size_t nr = wire_record_bytes(record);
 
-		memmove(drain->bytes + to, record, bytes);
+		memcpy(bytes + to, record, nr);
 		drain->records[i].at = to;
-		to += bytes;
+		to += nr;
 	}
-	drain->nr_records = nr;
-	drain->nr_bytes = to;
-	drain->nr_met = nr;
+	free(drain->bytes);
+	drain->bytes = bytes;
+	drain->nr_bytes = drain->cap_bytes = held;
+}
+
+/* Removes the items in [kept, next); returns how many are left. */
+static size_t remove_items(void *items, size_t kept, size_t next, size_t nr, size_t item_bytes)
+{
+	char *first = items;
+
+	if (kept < next && next < nr)
+		memmove(first + kept * item_bytes, first + next * item_bytes,
+			(nr - next) * item_bytes);
+	return kept + nr - next;
+}
+
+/* Records: those in [kept, next_record) were replayed; and events before next_event. The others wait. */
+static void keep_rest(struct drain *drain, size_t kept, size_t next_record, size_t next_event)
+{
+	drain->nr_records = remove_items(drain->records, kept, next_record, drain->nr_records,
+					 sizeof(*drain->records));
+	drain->nr_events = remove_items(drain->events, 0, next_event, drain->nr_events,
+					sizeof(*drain->events));
+	drain->nr_sorted = drain->nr_met = drain->nr_records;
+	drain->nr_sorted_events = drain->nr_events;
+	compact(drain);
+	if (drain->cap_records / 4 > drain->nr_records &&
+	    drain->cap_records > KEPT_BYTES / sizeof(*drain->records))
+		array_shrink(&drain->records, &drain->cap_records, drain->nr_records + 1,
+			     sizeof(*drain->records));
+	if (drain->cap_events / 4 > drain->nr_events &&
+	    drain->cap_events > KEPT_BYTES / sizeof(*drain->events))
+		array_shrink(&drain->events, &drain->cap_events, drain->nr_events + 1,
+			     sizeof(*drain->events));
 }
 
 /* Publishes the changed mappings of processes that the kernel already walks. */
@@ -971,33 +1027,50 @@ static int publish_changes(struct drain *drain, uint64_t now_ns)
 	return err;
 }
 
+/* True if nothing may wait for mappings any longer: there is no room for more. */
+static bool is_full(const struct drain *drain)
+{
+	return drain->held_bytes + drain->nr_events * sizeof(*drain->events) > DRAIN_HELD_MAX_BYTES;
+}
+
 /*
  * Replays what is due. Nothing is replayed past an event or record that waits for the mappings of its process,
- * unless the epoch is over: then it does without. On failure, items that were not replayed are kept for another
- * try.
+ * unless the epoch is over, or too much waits: then it does without. On failure, items that were not replayed are kept
+ * for another try.
  */
 static int replay(struct drain *drain, const struct horizon *horizon)
 {
-	const bool may_hold = !horizon->epoch_over;
+	const bool may_hold = !horizon->epoch_over && !is_full(drain);
 	size_t next_event = 0, kept = 0, i;
 	int err = drain_ensure_processes(drain);
 
 	if (err)
 		return err;
-	sort(drain->records, drain->nr_records, sizeof(*drain->records), compare_records);
-	sort(drain->events, drain->nr_events, sizeof(*drain->events), compare_events);
+	sort_new(drain->records, drain->nr_sorted, drain->nr_records, sizeof(*drain->records),
+		 compare_records);
+	sort_new(drain->events, drain->nr_sorted_events, drain->nr_events, sizeof(*drain->events),
+		 compare_events);
 	for (i = 0; i < drain->nr_records; i++) {
+		const struct pending_record pending = drain->records[i];
 		const struct wire_record *record = record_at(drain, i);
-		bool due = !err && is_due(record, horizon);
+		const size_t bytes = wire_record_bytes(record);
 
-		if (due)
-			err = replay_events(drain, &next_event, record->time_ns, may_hold);
-		if (due && !err && may_hold && awaits(drain, record))
-			err = -EAGAIN;
-		if (due && !err)
+		if (!horizon->epoch_over && pending.time_ns > horizon->until_ns)
+			break;
+		if (is_of_later_epoch(record, horizon)) {
+			drain->records[kept++] = pending;
+			continue;
+		}
+		err = replay_events(drain, &next_event, record->time_ns, may_hold);
+		if (!err && awaits(drain, record)) {
+			err = may_hold ? -EAGAIN : 0;
+			drain->totals.unawaited += !may_hold;
+		}
+		if (!err)
 			err = replay_record(drain, record);
-		if (!due || err)
-			drain->records[kept++] = drain->records[i];
+		if (err)
+			break;
+		drain->held_bytes -= bytes;
 	}
 	if (!err)
 		err = replay_events(drain, &next_event, horizon->until_ns, may_hold);
@@ -1005,11 +1078,7 @@ static int replay(struct drain *drain, const struct horizon *horizon)
 		err = 0;
 	if (!err)
 		err = publish_changes(drain, horizon->until_ns);
-	keep_records(drain, kept);
-	drain->nr_events -= next_event;
-	if (drain->nr_events)
-		memmove(drain->events, drain->events + next_event,
-			drain->nr_events * sizeof(*drain->events));
+	keep_rest(drain, kept, i, next_event);
 	return err;
 }
 

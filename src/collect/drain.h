@@ -33,6 +33,12 @@
 
 #define NO_PROBE_FRAME UINT32_MAX
 
+/*
+ * Records and events wait for the mappings of a process, with everything that happened after them, until they have this
+ * size, beside what the rings bring at once.
+ */
+#define DRAIN_HELD_MAX_BYTES (64UL << 20)
+
 struct drain_probe {
 	uint32_t name;	/* string, for LABEL_PROBE */
 	uint32_t frame; /* the leaf of all its stacks, or NO_PROBE_FRAME */
@@ -100,6 +106,7 @@ struct drain_totals {
 	uint64_t events;      /* sideband events replayed */
 	uint64_t bad_records; /* records with inconsistent lengths */
 	uint64_t unsliced;    /* records in no slice of time: the profile has its maximum */
+	uint64_t unawaited;   /* records replayed before the mappings of their process were known */
 	uint64_t first_ns;    /* time of the earliest sample; 0: none yet */
 	uint64_t record_ns;   /* CPU time for replaying records */
 	/* Off-CPU. shown + hidden = counted + sent + open + cut, of `waits`. */
@@ -168,6 +175,9 @@ size_t drain_nr_deferred(const struct drain *drain);
 
 /* Number of counts that wait for their record; 0 except right after a close. */
 uint64_t drain_waiting(const struct drain *drain);
+
+/* Memory for records and events that wait for their replay. */
+size_t drain_bytes(const struct drain *drain);
 
 /* Totals since the start. */
 const struct drain_totals *drain_totals(const struct drain *drain);

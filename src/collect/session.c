@@ -1739,6 +1739,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 		.nr_mappings_left_out = process_table_nr_left_out(session->processes),
 		.nr_refreshes_postponed = process_table_nr_postponed(session->processes),
 		.nr_unsliced = totals->unsliced,
+		.nr_unawaited = totals->unawaited,
 		.profile_bytes = profile_bytes(session->profile),
 	};
 	summarize_events(session, ret);

@@ -141,7 +141,7 @@ struct session_summary {
 	uint64_t nr_runtimes_refused;
 	uint64_t nr_runtimes_unheld; /* such processes beyond RUNTIME_TABLE_HOLDERS */
 	/* See process_table_nr_left_out(), process_table_nr_postponed(), struct drain_totals. */
-	uint64_t nr_mappings_left_out, nr_refreshes_postponed, nr_unsliced;
+	uint64_t nr_mappings_left_out, nr_refreshes_postponed, nr_unsliced, nr_unawaited;
 	size_t nr_processes_refused; /* mappings not readable: permission denied */
 	size_t nr_processes_silent;  /* likewise: not read in time */
 	/* Files with samples: not found; permission denied; in a root beyond ROOT_TABLE_MAX; no answer. */

@@ -704,6 +704,11 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 	if (session->nr_processes_silent)
 		say(verdict, "names", "the mappings of %zu processes could not be read in time",
 		    session->nr_processes_silent);
+	if (session->nr_unawaited)
+		say(verdict, "names",
+		    "%" PRIu64 " stacks could not wait for the mappings of their process: their "
+		    "user frames may have no names",
+		    session->nr_unawaited);
 	if (session->nr_files_left_out)
 		say(verdict, "names",
 		    "%zu files with samples were not read: in more containers than the limit of "
@@ -1081,6 +1086,7 @@ static void add_stacks(struct sheet *sheet, const struct run_figures *run)
 		{"mappings_cut", session->unwinding.nr_mappings_cut},
 		{"refreshes_postponed", session->nr_refreshes_postponed},
 		{"unsliced", session->nr_unsliced},
+		{"unawaited", session->nr_unawaited},
 		{"readers_crashed",
 		 session->reading.nr_parsers_died + session->reading.nr_openers_died},
 		{"readers_late",

@@ -877,6 +877,76 @@ TEST(drain_keeps_records_of_the_next_epoch)
 	fixture_close(&fixture);
 }
 
+/* Thread CPU time for replaying 50 polls with 10 records each, which wait for the mappings of another process. */
+static uint64_t hold_some(struct fixture *fixture, uint64_t *time_ns)
+{
+	const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	unsigned poll, i;
+
+	for (poll = 0; poll < 50; poll++) {
+		for (i = 0; i < 10; i++, ++*time_ns)
+			CHECK_EQ(give_sample(fixture, *time_ns, PID_A, 1, 0x1000), 0);
+		CHECK_EQ(drain_ensure_processes(fixture->drain), 0);
+		CHECK_EQ(drain_replay(fixture->drain, *time_ns), 0);
+	}
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+}
+
+/* A poll costs what is new, however much waits; and when the answer is there, the memory is given back. */
+TEST(drain_holds_many_records_at_no_cost)
+{
+	uint64_t time_ns = 20, first_ns, last_ns, i;
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(look_here(fixture.files, fixture.processes), 0);
+	CHECK_EQ(give_sample(&fixture, time_ns, PID_B, 2, 0x1000), 0); /* nobody looks */
+	first_ns = hold_some(&fixture, &time_ns);
+	for (i = 0; i < 100; i++)
+		last_ns = hold_some(&fixture, &time_ns);
+	CHECK_EQ(drain_totals(fixture.drain)->records, 0);
+	CHECK(last_ns < 10 * first_ns);
+	CHECK(drain_bytes(fixture.drain) > 4UL << 20);
+	CHECK_EQ(replay_here(&fixture, time_ns), 0);
+	CHECK_EQ(drain_totals(fixture.drain)->records, 1 + 101 * 500);
+	CHECK_EQ(drain_totals(fixture.drain)->unawaited, 0);
+	CHECK(drain_bytes(fixture.drain) <= 3UL << 20);
+	fixture_close(&fixture);
+}
+
+/* Raw records of many processes come in for longer than there is room. */
+TEST(drain_holds_records_up_to_its_limit)
+{
+	struct made_record made = made_record(20, PID_B, 2, 0x1000, 0, 0);
+	uint64_t time_ns = 20, total = 0, most = 0;
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(look_here(fixture.files, fixture.processes), 0);
+	CHECK_EQ(give_record(&fixture, &made), 0); /* nobody looks */
+	made = made_record(20, PID_A, 1, 0x1000, 0, 0);
+	made.record.nr_user = WIRE_MAX_USER_FRAMES;
+	while (total < 4 * DRAIN_HELD_MAX_BYTES) {
+		unsigned i;
+
+		for (i = 0; i < 1000; i++) {
+			made.record.time_ns = ++time_ns;
+			CHECK_EQ(give_record(&fixture, &made), 0);
+			total += wire_record_bytes(&made.record);
+		}
+		CHECK_EQ(drain_replay(fixture.drain, time_ns), 0);
+		if (drain_bytes(fixture.drain) > most)
+			most = drain_bytes(fixture.drain);
+	}
+	/* An array that grows has up to twice the bytes that it needs. */
+	CHECK(most > DRAIN_HELD_MAX_BYTES && most < 3 * DRAIN_HELD_MAX_BYTES);
+	CHECK_EQ(drain_totals(fixture.drain)->unawaited, 1);
+	CHECK(drain_totals(fixture.drain)->records > 1000);
+	fixture_close(&fixture);
+}
+
 /* The same stacks in each epoch, samples reset in between: no counts carry over. */
 TEST(drain_intervals_stand_alone)
 {

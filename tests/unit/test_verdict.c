@@ -260,6 +260,24 @@ TEST(verdict_on_too_many_processes_with_run_time_code)
 	symbolizer_free(names.symbolizer);
 }
 
+TEST(verdict_on_stacks_without_mappings)
+{
+	static const struct stack_options with_names = {.no_symbols = false};
+	struct run_figures figures = make_figures();
+	char *text;
+
+	names.options = &with_names;
+	figures.session.nr_unawaited = 9;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, " 9 stacks could not wait for the mappings of their process:") != NULL);
+	free(text);
+	make_and_write(&figures, MEDIA_JSON, &text);
+	CHECK(strstr(text, "\"unawaited\": 9,") != NULL);
+	free(text);
+	names.options = &options;
+	symbolizer_free(names.symbolizer);
+}
+
 TEST(verdict_on_the_budget)
 {
 	const struct probe_list list = {.nr_probes = 3};
