@@ -70,8 +70,9 @@ struct drain {
 	size_t held_bytes; /* of pending records */
 	struct pending_record *records;
 	size_t nr_records, cap_records;
-	size_t nr_sorted; /* the first ones, by time */
-	size_t nr_met;	  /* records whose process was looked up already */
+	size_t nr_sorted;   /* the first ones, by time */
+	size_t nr_met;	    /* records whose process was looked up already */
+	uint64_t closed_ns; /* until when the latest epoch that was closed lasted */
 	struct process_event *events;
 	size_t nr_events, cap_events, nr_sorted_events;
 	struct waiting_count *counts;
@@ -224,6 +225,15 @@ const struct drain_totals *drain_totals(const struct drain *drain)
 uint64_t drain_waiting(const struct drain *drain)
 {
 	return drain->nr_counts;
+}
+
+uint64_t drain_position_ns(const struct drain *drain, uint64_t now_ns)
+{
+	if (drain->nr_sorted && drain->records[0].time_ns < now_ns)
+		now_ns = drain->records[0].time_ns;
+	if (drain->nr_sorted_events && drain->events[0].time_ns < now_ns)
+		now_ns = drain->events[0].time_ns;
+	return now_ns;
 }
 
 size_t drain_bytes(const struct drain *drain)
@@ -883,12 +893,17 @@ static int compare_events(const void *a, const void *b)
 	return COMPARE(x->time_ns, y->time_ns) ?: COMPARE(x->kind, y->kind);
 }
 
-/* A replay covers all events and records up to a time, or all records of epochs that have ended. */
+/*
+ * A replay covers all events and records up to a time, or all records of epochs that have ended. What happened before
+ * hold_ns does not wait for mappings.
+ */
 struct horizon {
-	uint64_t until_ns;
+	uint64_t until_ns, hold_ns;
 	bool epoch_over;
 	uint32_t epoch;
 };
+
+#define HOLD_NOTHING UINT64_MAX
 
 /* Records are in order of time; in the order of epochs only nearly. */
 static bool is_of_later_epoch(const struct wire_record *record, const struct horizon *horizon)
@@ -896,8 +911,8 @@ static bool is_of_later_epoch(const struct wire_record *record, const struct hor
 	return horizon->epoch_over && (int32_t)(record->epoch - horizon->epoch) > 0;
 }
 
-/* -EAGAIN: an event has to wait, which may_hold allows. */
-static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns, bool may_hold)
+/* -EAGAIN: an event after hold_ns has to wait. */
+static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns, uint64_t hold_ns)
 {
 	struct process_table *processes = drain->options.processes;
 	struct unwinder *unwinder = drain->options.unwinder;
@@ -908,7 +923,8 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns, b
 					     event->time_ns);
 
 		if (!err)
-			err = may_hold && process_table_awaits_for(processes, event)
+			err = event->time_ns >= hold_ns &&
+					      process_table_awaits_for(processes, event)
 				      ? -EAGAIN
 				      : process_table_replay(processes, event);
 		if (err < 0)
@@ -1034,13 +1050,13 @@ static bool is_full(const struct drain *drain)
 }
 
 /*
- * Replays what is due. Nothing is replayed past an event or record that waits for the mappings of its process,
- * unless the epoch is over, or too much waits: then it does without. On failure, items that were not replayed are kept
- * for another try.
+ * Replays what is due. Nothing is replayed past an event or record that waits for the mappings of its process, unless
+ * it happened before the time from which on it may wait, or too much waits: then it does without. On failure, items
+ * that were not replayed are kept for another try.
  */
 static int replay(struct drain *drain, const struct horizon *horizon)
 {
-	const bool may_hold = !horizon->epoch_over && !is_full(drain);
+	const uint64_t hold_ns = is_full(drain) ? HOLD_NOTHING : horizon->hold_ns;
 	size_t next_event = 0, kept = 0, i;
 	int err = drain_ensure_processes(drain);
 
@@ -1061,8 +1077,10 @@ static int replay(struct drain *drain, const struct horizon *horizon)
 			drain->records[kept++] = pending;
 			continue;
 		}
-		err = replay_events(drain, &next_event, record->time_ns, may_hold);
+		err = replay_events(drain, &next_event, record->time_ns, hold_ns);
 		if (!err && awaits(drain, record)) {
+			const bool may_hold = record->time_ns >= hold_ns;
+
 			err = may_hold ? -EAGAIN : 0;
 			drain->totals.unawaited += !may_hold;
 		}
@@ -1073,7 +1091,7 @@ static int replay(struct drain *drain, const struct horizon *horizon)
 		drain->held_bytes -= bytes;
 	}
 	if (!err)
-		err = replay_events(drain, &next_event, horizon->until_ns, may_hold);
+		err = replay_events(drain, &next_event, horizon->until_ns, hold_ns);
 	if (err == -EAGAIN)
 		err = 0;
 	if (!err)
@@ -1566,7 +1584,12 @@ int drain_change_profile(struct drain *drain, struct profile *profile)
 
 int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 {
-	struct horizon horizon = {.until_ns = until_ns, .epoch_over = true, .epoch = epoch};
+	/* Off-CPU, the stack of a wait that has ended is needed now. */
+	const bool may_hold = !drain->expects_end && !drain->options.waits;
+	struct horizon horizon = {.until_ns = until_ns,
+				  .hold_ns = may_hold ? drain->closed_ns : HOLD_NOTHING,
+				  .epoch_over = true,
+				  .epoch = epoch};
 	int err = replay(drain, &horizon);
 
 	if (!err)
@@ -1579,6 +1602,7 @@ int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 		err = kernel_code_name(&drain->kernel_code, drain->options.profile);
 	if (err)
 		return err;
+	drain->closed_ns = until_ns;
 	/*
 	 * A waiting count will find its record in this epoch's slot at the next close; and a wait of the next epoch its
 	 * waker, who may have been noted at the end of this one, before the thread left its CPU.

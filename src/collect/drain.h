@@ -145,7 +145,8 @@ int drain_retry(struct drain *drain, bool last);
 /*
  * Replays all events up to until_ns and all records of this and older epochs, then adds the counts.
  * A count whose record has not arrived yet (a program of a newer epoch holds the ring before it)
- * waits for the next call.
+ * waits for the next call. So does a record of this epoch whose process' mappings are awaited, with everything after
+ * it: on a busy host, they may be read after seconds. Off-CPU nothing waits.
  */
 int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns);
 
@@ -155,7 +156,7 @@ int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns);
  */
 int drain_correct_kernel_names(struct drain *drain);
 
-/* Off-CPU: the next epoch to close is the last one. */
+/* The next epoch to close is the last one: nothing waits any longer. */
 void drain_expect_end(struct drain *drain);
 
 /*
@@ -175,6 +176,9 @@ size_t drain_nr_deferred(const struct drain *drain);
 
 /* Number of counts that wait for their record; 0 except right after a close. */
 uint64_t drain_waiting(const struct drain *drain);
+
+/* Returns the time of the first record or event that was left by the latest replay; now_ns if none is older. */
+uint64_t drain_position_ns(const struct drain *drain, uint64_t now_ns);
 
 /* Memory for records and events that wait for their replay. */
 size_t drain_bytes(const struct drain *drain);

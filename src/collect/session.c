@@ -1133,7 +1133,8 @@ static int end_epoch(struct session *session, uint64_t look_ns, struct error *er
 		return error_set(error, err, "cannot drain the samples: %s", strerror(-err));
 	for (i = 0; i < session->nr_sources; i++)
 		accounting_close_epoch(&session->sources[i].accounting, &counters[i]);
-	process_table_purge(session->processes, ended_ns);
+	/* Records that wait may be of processes that have exited since. */
+	process_table_purge(session->processes, drain_position_ns(session->drain, ended_ns));
 	if (file_table_is_crowded(session->files) || ended_ns - session->swept_ns > UNUSED_NS)
 		forget_unused(session);
 	return 0;

@@ -661,8 +661,9 @@ void process_table_purge(struct process_table *table, uint64_t now_ns)
 	while ((slot = u64_map_next(&table->by_pid, &position))) {
 		struct process *process = process_of(slot);
 
+		/* known_ns: its pid has been used again since, which the replay has not reached. */
 		if (!process->exited_ns || process->exited_ns + KEEP_EXITED_NS > now_ns ||
-		    process_exists(process->pid))
+		    process->known_ns > now_ns || process_exists(process->pid))
 			continue;
 		(void)u64_map_remove(&table->by_pid, slot->key);
 		process_free(process);

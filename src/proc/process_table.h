@@ -122,7 +122,7 @@ const char *process_table_name(const struct process_table *table, int32_t pid,
 void process_table_distrust(struct process_table *table, uint64_t until_ns);
 
 /*
- * Forgets processes that exited well before now_ns, also some of those whose exit was lost. After many, gives free
+ * Forgets processes that exited well before now_ns, up to which events were replayed, also some of those whose exit was lost. After many, gives free
  * memory back to the kernel.
  */
 void process_table_purge(struct process_table *table, uint64_t now_ns);

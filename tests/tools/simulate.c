@@ -704,7 +704,7 @@ static void end_epoch(void)
 		     "out of memory");
 	u64_map_clear(&sim.counts);
 	need(drain_close_epoch(sim.drain, ended, sim.now_ns) == 0, "cannot close the epoch");
-	process_table_purge(sim.processes, sim.now_ns);
+	process_table_purge(sim.processes, drain_position_ns(sim.drain, sim.now_ns));
 	if (file_table_is_crowded(sim.files)) {
 		const struct part_source from = source();
 
@@ -1116,6 +1116,7 @@ static void run(void)
 			next_row_ns += (uint64_t)((double)(end_ns - START_NS) / wishes.rows);
 		}
 	}
+	drain_expect_end(sim.drain);
 	end_epoch();
 	need(drain_retry(sim.drain, true) == 0, "cannot retry");
 	check_conservation();

@@ -1074,6 +1074,88 @@ TEST(drain_reads_the_maps_of_an_old_process)
 	fixture_close(&fixture);
 }
 
+/* A sample of ours in epoch 0, with 9 further ones, whose maps nobody has read when the epoch is closed. */
+static void close_early(struct fixture *fixture)
+{
+	const uint64_t now_ns = clock_now_ns();
+
+	fixture_open(fixture, 0, NULL);
+	CHECK_EQ(give_sample(fixture, now_ns, getpid(), 1, own_address()), 0);
+	CHECK_EQ(drain_add_count(fixture->drain, 0, &(struct wire_count_key){.id = 1},
+				 &(struct wire_count){.count = 9}),
+		 0);
+	CHECK_EQ(drain_ensure_processes(fixture->drain), 0);
+	CHECK_EQ(drain_close_epoch(fixture->drain, 0, now_ns + 1), 0);
+	check_profile(fixture->profile, "");
+	CHECK_EQ(drain_waiting(fixture->drain), 1);
+}
+
+/* Records wait one epoch more for the maps of their process, and their counts with them. */
+TEST(drain_awaits_maps_in_the_next_epoch)
+{
+	struct fixture fixture;
+	char frame[256], text[300];
+
+	close_early(&fixture);
+	CHECK_EQ(look_here(fixture.files, fixture.processes), 0);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 1, clock_now_ns()), 0);
+	own_frame(own_address(), frame, sizeof(frame));
+	(void)snprintf(text, sizeof(text), "%s 10;", frame);
+	check_profile(fixture.profile, text);
+	CHECK_EQ(drain_totals(fixture.drain)->counted, 9);
+	CHECK_EQ(drain_totals(fixture.drain)->unawaited, 0);
+	fixture_close(&fixture);
+}
+
+/* The same in an interval of its own; the answer comes before the epoch is over. */
+TEST(drain_awaits_maps_in_the_next_interval)
+{
+	struct fixture fixture;
+	struct profile *next = profile_new(), *first;
+	char frame[256], text[300];
+
+	close_early(&fixture);
+	first = fixture.profile;
+	CHECK(next != NULL);
+	CHECK_EQ(drain_change_profile(fixture.drain, next), 0);
+	fixture.profile = next;
+	CHECK_EQ(replay_here(&fixture, clock_now_ns()), 0);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 1, clock_now_ns()), 0);
+	own_frame(own_address(), frame, sizeof(frame));
+	(void)snprintf(text, sizeof(text), "%s 10;", frame);
+	check_profile(fixture.profile, text);
+	CHECK_EQ(profile_nr_samples(first), 0);
+	profile_free(first);
+	fixture_close(&fixture);
+}
+
+/* Nobody ever answers. */
+TEST(drain_does_not_await_maps_for_longer)
+{
+	struct fixture fixture;
+
+	close_early(&fixture);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 1, clock_now_ns()), 0);
+	CHECK_EQ(profile_total(fixture.profile), 10);
+	CHECK_EQ(drain_waiting(fixture.drain), 0);
+	CHECK_EQ(drain_totals(fixture.drain)->unawaited, 1);
+	fixture_close(&fixture);
+}
+
+/* At the end, what is awaited would never come. */
+TEST(drain_awaits_nothing_at_the_end)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_sample(&fixture, clock_now_ns(), getpid(), 1, own_address()), 0);
+	drain_expect_end(fixture.drain);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 0, clock_now_ns()), 0);
+	CHECK_EQ(profile_total(fixture.profile), 1);
+	CHECK_EQ(drain_totals(fixture.drain)->unawaited, 1);
+	fixture_close(&fixture);
+}
+
 TEST(drain_finds_our_own_vdso)
 {
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);

@@ -549,7 +549,7 @@ static void end_epoch(struct feeding *feeding, const struct counts *counts, uint
 					 &(struct wire_count){.count = slot->value}),
 			 0);
 	CHECK_EQ(drain_close_epoch(drain, epoch, ended_ns), 0);
-	process_table_purge(feeding->fixture.processes, ended_ns);
+	process_table_purge(feeding->fixture.processes, drain_position_ns(drain, ended_ns));
 	if (one_in(2))
 		take_samples(feeding);
 }
@@ -568,6 +568,8 @@ static void feed(struct feeding *feeding, const struct schedule *schedule,
 		give_events(feeding, poll->events_ns);
 		CHECK_EQ(drain_ensure_processes(feeding->fixture.drain), 0);
 		give_events(feeding, poll->more_events_ns);
+		if (!next)
+			drain_expect_end(feeding->fixture.drain);
 		if (poll->ends_epoch)
 			end_epoch(feeding, counts, epoch++, poll->until_ns);
 		else
