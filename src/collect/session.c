@@ -896,6 +896,7 @@ static void note_drained(struct session *session)
  */
 static int read_all(struct session *session, uint64_t look_ns)
 {
+	const uint64_t nr_looked = process_table_nr_looked(session->processes);
 	size_t i;
 	int err = 0;
 
@@ -908,7 +909,8 @@ static int read_all(struct session *session, uint64_t look_ns)
 	if (!err)
 		err = drain_ensure_processes(session->drain);
 	(void)worker_wait_for_looks(session->worker, clock_now_ns() + look_ns, -1);
-	if (!err) /* an exec before the answers: maps may be the wrong program's */
+	/* An exec before the answers: maps may be the wrong program's. */
+	if (!err && process_table_nr_looked(session->processes) != nr_looked)
 		err = sideband_read(session->sideband, take_event, session);
 	return err;
 }

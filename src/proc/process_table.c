@@ -73,7 +73,7 @@ struct process_table {
 	size_t nr_purged;	/* since memory was last given back */
 	uint64_t nr_forgotten;
 	size_t nr_refused, nr_silent;
-	uint64_t nr_left_out, nr_postponed;
+	uint64_t nr_left_out, nr_postponed, nr_looked;
 	int32_t *wanted; /* pids to snapshot: [first_wanted, nr_wanted) are still to be taken */
 	size_t first_wanted, nr_wanted, cap_wanted;
 };
@@ -375,6 +375,7 @@ int process_table_looked(struct process_table *table, int32_t pid, const struct 
 		mappings_unref(mappings);
 		return 0;
 	}
+	table->nr_looked++;
 	mappings_unref(process->mappings);
 	process->mappings = mappings;
 	process->program_file = first_file(mappings);
@@ -707,6 +708,11 @@ size_t process_table_nr(const struct process_table *table)
 uint64_t process_table_nr_left_out(const struct process_table *table)
 {
 	return table->nr_left_out;
+}
+
+uint64_t process_table_nr_looked(const struct process_table *table)
+{
+	return table->nr_looked;
 }
 
 uint64_t process_table_nr_postponed(const struct process_table *table)

@@ -121,9 +121,12 @@ const char *process_table_name(const struct process_table *table, int32_t pid,
  */
 void process_table_distrust(struct process_table *table, uint64_t until_ns);
 
+/* Returns how many looks brought mappings so far. They may be those of a program whose exec has not arrived yet. */
+uint64_t process_table_nr_looked(const struct process_table *table);
+
 /*
- * Forgets processes that exited well before now_ns, up to which events were replayed, also some of those whose exit was lost. After many, gives free
- * memory back to the kernel.
+ * Forgets processes that exited well before now_ns, up to which events were replayed, also some of those whose exit was
+ * lost. After many, gives free memory back to the kernel.
  */
 void process_table_purge(struct process_table *table, uint64_t now_ns);
 

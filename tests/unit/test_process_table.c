@@ -516,8 +516,11 @@ TEST(process_table_awaits_a_snapshot)
 	CHECK_EQ(process_table_add_mapping(table, PID_A, &entry, false), 0);
 	CHECK_EQ(process_table_add_mapping(table, PID_B, &entry, false), 0); /* is ignored */
 	CHECK(process_table_awaits(table, PID_A, NULL, 20));
+	CHECK_EQ(process_table_nr_looked(table), 0);
 	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
+	CHECK_EQ(process_table_nr_looked(table), 1);
 	CHECK_EQ(process_table_looked(table, PID_B, &looked), 0);
+	CHECK_EQ(process_table_nr_looked(table), 1);
 	CHECK(!process_table_awaits(table, PID_A, NULL, 20));
 	CHECK(!process_table_awaits_for(table, &fork));
 	CHECK(has(table, PID_A, 30, PAGE));
