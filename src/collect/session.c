@@ -1729,6 +1729,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 		.nr_files = file_table_nr_seen(session->files),
 		.nr_files_gone = file_table_nr_sampled(session->files, FILE_GONE),
 		.nr_files_refused = file_table_nr_sampled(session->files, FILE_REFUSED),
+		.max_roots = file_table_max_roots(session->files),
 		.nr_files_left_out = file_table_nr_sampled(session->files, FILE_NOT_OPENED),
 		.nr_files_silent = file_table_nr_sampled(session->files, FILE_SILENT) +
 				   file_table_nr_sampled(session->files, FILE_ASKED),

@@ -144,7 +144,8 @@ struct session_summary {
 	uint64_t nr_mappings_left_out, nr_refreshes_postponed, nr_unsliced, nr_unawaited;
 	size_t nr_processes_refused; /* mappings not readable: permission denied */
 	size_t nr_processes_silent;  /* likewise: not read in time */
-	/* Files with samples: not found; permission denied; in a root beyond ROOT_TABLE_MAX; no answer. */
+	size_t max_roots;	     /* file_table_max_roots() */
+	/* Files with samples: not found; permission denied; in a root beyond max_roots; no answer. */
 	size_t nr_files_gone, nr_files_refused, nr_files_left_out, nr_files_silent;
 	size_t profile_bytes;
 	/* Off-CPU time; see struct waits. */

@@ -87,6 +87,14 @@ struct file_table {
 	size_t first_wanted, nr_wanted, cap_wanted;
 };
 
+/* Half as many as files: both are descriptors. */
+static size_t max_roots(size_t max_open)
+{
+	if (max_open / 2 < ROOT_TABLE_MIN)
+		return ROOT_TABLE_MIN;
+	return max_open / 2 < ROOT_TABLE_MAX ? max_open / 2 : ROOT_TABLE_MAX;
+}
+
 struct file_table *file_table_new(size_t max_open)
 {
 	struct file_table *table = calloc(1, sizeof(*table));
@@ -95,7 +103,7 @@ struct file_table *file_table_new(size_t max_open)
 		return NULL;
 	table->max_open = max_open ? max_open : 1;
 	table->max_unused = FILE_UNUSED_SPARE;
-	table->roots = root_table_new();
+	table->roots = root_table_new(max_roots(table->max_open));
 	if (!table->roots) {
 		free(table);
 		return NULL;
@@ -523,6 +531,11 @@ uint64_t file_table_nr_refused(const struct file_table *table)
 	return table->nr_refused;
 }
 
+size_t file_table_max_roots(const struct file_table *table)
+{
+	return root_table_max(table->roots);
+}
+
 size_t file_table_nr_cut(const struct file_table *table)
 {
 	return table->nr_cut;
@@ -578,14 +591,17 @@ void file_table_mark_used(struct file_table *table, uint32_t number)
 		entry->is_marked = true;
 }
 
-/* Releases the roots of which nothing is used. */
+/* Releases the roots of which nothing is used; without memory, another time. */
 static void release_roots(struct file_table *table)
 {
-	bool has_files[ROOT_TABLE_MAX] = {false}, is_held[ROOT_TABLE_MAX] = {false};
+	const size_t nr_roots = root_table_nr(table->roots);
+	cleanup_free bool *has_files = calloc(nr_roots, sizeof(*has_files));
+	cleanup_free bool *is_held = calloc(nr_roots, sizeof(*is_held));
 	const struct u64_map_slot *slot;
-	size_t position = 0;
-	int root;
+	size_t position = 0, root;
 
+	if (!has_files || !is_held)
+		return;
 	while ((slot = u64_map_next(&table->by_number, &position))) {
 		const struct entry *entry = entry_of(slot);
 
@@ -593,9 +609,9 @@ static void release_roots(struct file_table *table)
 		is_held[entry->root] |=
 			entry->list != LIST_UNUSED || entry->file.state == FILE_ASKED;
 	}
-	for (root = ROOT_OURS + 1; root < ROOT_TABLE_MAX; root++)
+	for (root = ROOT_OURS + 1; root < nr_roots; root++)
 		if (has_files[root] && !is_held[root])
-			root_table_release(table->roots, root);
+			root_table_release(table->roots, (int)root);
 	for (position = 0; (slot = u64_map_next(&table->by_number, &position));) {
 		struct entry *entry = entry_of(slot);
 

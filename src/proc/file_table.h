@@ -72,8 +72,9 @@ struct file_table;
 /* Limit of looks that are waiting. Beyond it, files are looked at when they are seen again. */
 #define FILE_LOOKS_MAX 16384
 
-/* Keeps at most max_open files open. NULL when out of memory. */
+/* Keeps at most max_open files open, and half as many roots (see proc/root_table.h). NULL when out of memory. */
 struct file_table *file_table_new(size_t max_open);
+size_t file_table_max_roots(const struct file_table *table); /* ours included */
 void file_table_free(struct file_table *table);
 
 /*

@@ -13,19 +13,26 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "proc/file_open.h"
 #include "proc/process_info.h"
+
+#define NO_ROOT (-1)
 
 struct root {
 	struct root_id id;
 	int fd;
+	int next; /* with the same hash; of a free place: the next free one; or NO_ROOT */
 	bool is_free;
 };
 
 struct root_table {
-	struct root roots[ROOT_TABLE_MAX];
-	size_t nr; /* the first one is ours */
+	struct root *roots; /* the first one is ours */
+	size_t nr, capacity, max;
+	int free;		/* the first free place, or NO_ROOT */
+	struct u64_map by_hash; /* → number */
 };
 
 /* --- the user who is root -------------------------------------------------------------------- */
@@ -111,15 +118,77 @@ int root_identify(int32_t pid, struct root_id *ret, int *ret_fd)
 	return 0;
 }
 
-struct root_table *root_table_new(void)
+static bool same_root(const struct root_id *a, const struct root_id *b)
+{
+	return a->device == b->device && a->inode == b->inode &&
+	       a->mount_namespace == b->mount_namespace;
+}
+
+static uint64_t hash_of(const struct root_id *id)
+{
+	return hash_add(hash_add(hash_u64(id->device), id->inode), id->mount_namespace);
+}
+
+/* Returns the first root with that hash, or NO_ROOT. */
+static int first_of(const struct root_table *table, uint64_t hash)
+{
+	const uint64_t *first = u64_map_find(&table->by_hash, hash);
+
+	return first ? (int)*first : NO_ROOT;
+}
+
+/* Returns a place for another root; -ENOSPC or -ENOMEM. */
+static int take_place(struct root_table *table)
+{
+	const int place = table->free;
+
+	if (place != NO_ROOT) {
+		table->free = table->roots[place].next;
+		return place;
+	}
+	if (table->nr >= table->max)
+		return -ENOSPC;
+	if (ARRAY_ADD(table->roots, table->nr, table->capacity, (struct root){.fd = -1}) < 0)
+		return -ENOMEM;
+	return (int)table->nr - 1;
+}
+
+static void free_place(struct root_table *table, int place)
+{
+	table->roots[place] = (struct root){.fd = -1, .next = table->free, .is_free = true};
+	table->free = place;
+}
+
+/* Enters a root that is not in the table. Returns its number, which has no handle yet; -ENOSPC or -ENOMEM. */
+static int enter(struct root_table *table, const struct root_id *id)
+{
+	const uint64_t hash = hash_of(id);
+	const int first = first_of(table, hash), place = take_place(table);
+
+	if (place < 0)
+		return place;
+	if (u64_map_set(&table->by_hash, hash, (uint64_t)place) < 0) {
+		free_place(table, place);
+		return -ENOMEM;
+	}
+	table->roots[place] = (struct root){.id = *id, .fd = -1, .next = first};
+	return place;
+}
+
+struct root_table *root_table_new(size_t max)
 {
 	struct root_table *table = calloc(1, sizeof(*table));
+	struct root_id own = {0};
 
 	if (!table)
 		return NULL;
-	(void)identify("self", &table->roots[0].id);
-	table->roots[0].fd = -1;
-	table->nr = 1;
+	table->max = max;
+	table->free = NO_ROOT;
+	(void)identify("self", &own);
+	if (enter(table, &own) != ROOT_OURS) {
+		root_table_free(table);
+		return NULL;
+	}
 	return table;
 }
 
@@ -129,42 +198,55 @@ void root_table_free(struct root_table *table)
 
 	if (!table)
 		return;
-	for (i = 1; i < table->nr; i++)
-		if (!table->roots[i].is_free)
+	for (i = 0; i < table->nr; i++)
+		if (table->roots[i].fd >= 0)
 			(void)close(table->roots[i].fd);
+	u64_map_clear(&table->by_hash);
+	free(table->roots);
 	free(table);
 }
 
-static bool same_root(const struct root_id *a, const struct root_id *b)
+size_t root_table_nr(const struct root_table *table)
 {
-	return a->device == b->device && a->inode == b->inode &&
-	       a->mount_namespace == b->mount_namespace;
+	return table->nr;
+}
+
+size_t root_table_max(const struct root_table *table)
+{
+	return table->max;
 }
 
 int root_table_add(struct root_table *table, const struct root_id *id, int fd)
 {
 	cleanup_fd int own = fd;
-	size_t i, place = table->nr;
+	int number = first_of(table, hash_of(id));
 
-	for (i = 0; i < table->nr; i++) {
-		if (table->roots[i].is_free)
-			place = i;
-		else if (same_root(&table->roots[i].id, id))
-			return (int)i;
-	}
-	if (place == ROOT_TABLE_MAX)
-		return -ENOSPC;
-	table->roots[place] = (struct root){.id = *id, .fd = take_fd(&own)};
-	table->nr += place == table->nr;
-	return (int)place;
+	while (number != NO_ROOT && !same_root(&table->roots[number].id, id))
+		number = table->roots[number].next;
+	if (number != NO_ROOT)
+		return number;
+	number = enter(table, id);
+	if (number >= 0)
+		table->roots[number].fd = take_fd(&own);
+	return number;
 }
 
 void root_table_release(struct root_table *table, int number)
 {
-	struct root *root = &table->roots[number];
+	const struct root *root = &table->roots[number];
+	const uint64_t hash = hash_of(&root->id);
+	int before = first_of(table, hash);
 
 	(void)close(root->fd);
-	*root = (struct root){.fd = -1, .is_free = true};
+	if (before == number && root->next == NO_ROOT)
+		(void)u64_map_remove(&table->by_hash, hash);
+	else if (before == number) /* cannot fail: the key exists */
+		(void)u64_map_set(&table->by_hash, hash, (uint64_t)root->next);
+	while (before != number && table->roots[before].next != number)
+		before = table->roots[before].next;
+	if (before != number)
+		table->roots[before].next = root->next;
+	free_place(table, number);
 }
 
 int root_table_fd(const struct root_table *table, int number)

@@ -11,13 +11,23 @@
 #include <sys/types.h>
 
 /* Number 0 is our own root. */
-#define ROOT_OURS      0
-#define ROOT_TABLE_MAX 256
+#define ROOT_OURS 0
+
+/*
+ * Limits of roots at a time, ours included, each of which needs a descriptor: a host with many containers has some
+ * hundreds, with sidecars.
+ */
+#define ROOT_TABLE_MIN 256
+#define ROOT_TABLE_MAX 4096
 
 struct root_table;
 
-struct root_table *root_table_new(void); /* NULL when out of memory */
+struct root_table *root_table_new(size_t max); /* NULL when out of memory */
 void root_table_free(struct root_table *table);
+
+/* All numbers are below this one. */
+size_t root_table_nr(const struct root_table *table);
+size_t root_table_max(const struct root_table *table);
 
 /* Identifies a root. */
 struct root_id {
@@ -32,7 +42,7 @@ struct root_id {
  */
 int root_identify(int32_t pid, struct root_id *ret, int *ret_fd);
 
-/* Returns the number of a root; -ENOSPC: beyond ROOT_TABLE_MAX. Takes the handle in either case. */
+/* Returns the number of a root; -ENOSPC: beyond the limit; or -ENOMEM. Takes the handle in either case. */
 int root_table_add(struct root_table *table, const struct root_id *id, int fd);
 
 /* Closes the handle of a root, and gives its number to another one; not for ROOT_OURS. */

@@ -712,8 +712,8 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 	if (session->nr_files_left_out)
 		say(verdict, "names",
 		    "%zu files with samples were not read: in more containers than the limit of "
-		    "%d",
-		    session->nr_files_left_out, ROOT_TABLE_MAX - 1);
+		    "%zu (ulimit -n)",
+		    session->nr_files_left_out, session->max_roots - 1);
 	if (verdict->figures->nr_intervals_joined)
 		say(verdict, "names",
 		    "looking them up took long: %" PRIu64 " of %" PRIu64

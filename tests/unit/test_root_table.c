@@ -12,7 +12,8 @@
 #include "unit/folder.h"
 #include "unit/test.h"
 
-#define NO_PID 2000000000
+#define NO_PID	  2000000000
+#define MAX_ROOTS 16
 
 /* Runs in the child before the test examines it; returns 0 or -1. */
 typedef int change_function(void);
@@ -90,7 +91,7 @@ static int add_root(struct root_table *table, int32_t pid)
 
 TEST(root_table_knows_our_own)
 {
-	struct root_table *table = root_table_new();
+	struct root_table *table = root_table_new(MAX_ROOTS);
 	struct child child;
 
 	enter_folder();
@@ -123,7 +124,7 @@ TEST(root_table_tells_roots_apart)
 	child = start(change_root);
 	twin = start(change_root);
 	other = start(mount_over);
-	table = root_table_new();
+	table = root_table_new(MAX_ROOTS);
 	number = add_root(table, child.pid);
 	CHECK(number != ROOT_OURS);
 	CHECK(is_in(root_table_fd(table, number), "here"));
@@ -154,7 +155,7 @@ TEST(root_table_tells_mount_namespaces_apart)
 	enter_folder();
 	child = start(change_mounts);
 	other = start(change_mounts);
-	table = root_table_new();
+	table = root_table_new(MAX_ROOTS);
 	number = add_root(table, child.pid);
 	CHECK(number != ROOT_OURS);
 	CHECK(root_table_fd(table, number) >= 0);
@@ -171,18 +172,17 @@ TEST(root_table_tells_mount_namespaces_apart)
 TEST(root_table_has_a_limit)
 {
 	struct root_table *table;
-	struct child children[ROOT_TABLE_MAX + 3];
+	struct child children[MAX_ROOTS + 3];
 	int i;
 
 	enter_folder();
-	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
+	for (i = 0; i < MAX_ROOTS + 3; i++)
 		children[i] = start(change_mounts);
-	table = root_table_new();
-	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
-		CHECK_EQ(add_root(table, children[i].pid),
-			 i + 1 < ROOT_TABLE_MAX ? i + 1 : -ENOSPC);
+	table = root_table_new(MAX_ROOTS);
+	for (i = 0; i < MAX_ROOTS + 3; i++)
+		CHECK_EQ(add_root(table, children[i].pid), i + 1 < MAX_ROOTS ? i + 1 : -ENOSPC);
 	CHECK_EQ(add_root(table, children[7].pid), 8);
-	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
+	for (i = 0; i < MAX_ROOTS + 3; i++)
 		end(&children[i]);
 	root_table_free(table);
 	leave_folder();
@@ -220,7 +220,7 @@ TEST(root_table_knows_who_is_root)
 	CHECK_EQ(root_uid_of(user.pid), 65534);
 	CHECK_EQ(root_uid_of(users.pid), 0);
 	CHECK_EQ(root_uid_of(NO_PID), (uid_t)-1);
-	table = root_table_new();
+	table = root_table_new(MAX_ROOTS);
 	CHECK_EQ(root_table_uid(table, add_root(table, ours.pid)), 0);
 	CHECK_EQ(root_table_uid(table, add_root(table, user.pid)), 65534);
 	end(&ours);
@@ -234,13 +234,45 @@ TEST(root_table_knows_who_is_root)
 TEST(root_table_without_memory)
 {
 	struct root_table *table;
+	size_t nth = 0;
 
-	(void)test_fail_allocation(1);
-	CHECK(root_table_new() == NULL);
-	(void)test_fail_allocation(0);
-	table = root_table_new();
+	do {
+		(void)test_fail_allocation(++nth);
+		table = root_table_new(MAX_ROOTS);
+		(void)test_fail_allocation(0);
+	} while (!table);
+	CHECK(nth > 2);
 	(void)test_fail_allocation(1);
 	CHECK_EQ(add_root(table, getpid()), ROOT_OURS);
 	CHECK_EQ(test_fail_allocation(0), 0); /* needs no memory */
+	root_table_free(table);
+}
+
+/* Numbers are used again, and a root is found among thousands. */
+TEST(root_table_of_thousands)
+{
+	struct root_table *table = root_table_new(ROOT_TABLE_MAX);
+	struct root_id id = {.device = 7};
+	unsigned round;
+	int number;
+
+	CHECK(table != NULL);
+	for (round = 0; round < 3; round++) {
+		for (id.inode = 1; id.inode < ROOT_TABLE_MAX; id.inode++) {
+			number = root_table_add(table, &id, -1);
+			CHECK(number > ROOT_OURS && number < ROOT_TABLE_MAX);
+			CHECK_EQ(root_table_add(table, &id, -1), number); /* known */
+		}
+		CHECK_EQ(root_table_add(table, &id, -1), -ENOSPC);
+		CHECK_EQ(root_table_nr(table), ROOT_TABLE_MAX);
+		for (id.inode = 1; id.inode < ROOT_TABLE_MAX; id.inode += 2) {
+			number = root_table_add(table, &id, -1);
+			root_table_release(table, number);
+			CHECK_EQ(root_table_fd(table, number), -1);
+			CHECK_EQ(root_table_add(table, &id, -1), number);
+		}
+		for (number = 1; number < ROOT_TABLE_MAX; number++)
+			root_table_release(table, number);
+	}
 	root_table_free(table);
 }
