@@ -509,6 +509,11 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 		say(verdict, "stacks",
 		    "%zu unwind tables were evicted, callers may be missing: raise --table-bytes",
 		    unwinding->nr_evicted);
+	if (unwinding->nr_crowded)
+		say(verdict, "stacks",
+		    "%zu times an unwind table had to wait for others in use, callers may be "
+		    "missing: raise --table-bytes",
+		    unwinding->nr_crowded);
 	if (unwinding->nr_files_left_out)
 		say(verdict, "stacks",
 		    "%zu files have no unwind table (too many files): frame pointers only",
@@ -1064,6 +1069,7 @@ static void add_stacks(struct sheet *sheet, const struct run_figures *run)
 		{"tables", session->unwinding.nr_tables},
 		{"tables_cached", session->unwinding.nr_tables_cached},
 		{"tables_evicted", session->unwinding.nr_evicted},
+		{"tables_crowded", session->unwinding.nr_crowded},
 		{"files_left_out", session->unwinding.nr_files_left_out},
 		{"tables_too_large", session->unwinding.nr_too_large},
 		{"processes_displaced", session->unwinding.nr_displaced},

@@ -501,7 +501,7 @@ TEST(unwinder_evicts_the_table_used_least_recently)
 
 	for (i = 0; i < 3; i++) {
 		shelf_open(&shelf);
-		unwinder_epoch_ended(shelf.world.unwinder, epoch + 4);
+		unwinder_epoch_ended(shelf.world.unwinder, epoch + 8);
 		fetch(&shelf, 0);
 		fetch(&shelf, 1);
 		fetch(&shelf, 2);
@@ -512,11 +512,11 @@ TEST(unwinder_evicts_the_table_used_least_recently)
 		fetch(&shelf, 3);
 		CHECK_EQ(ready(&shelf), 7 & ~(1U << i));
 		CHECK_EQ(cost_of(&shelf.world).nr_evicted, 1);
-		unwinder_epoch_ended(shelf.world.unwinder, epoch + 5);
+		unwinder_epoch_ended(shelf.world.unwinder, epoch + 9);
 		fetch(&shelf, 3);
 		CHECK_EQ(ready(&shelf), 15 & ~(1U << i));
 		fetch(&shelf, i); /* loaded again, under its own number */
-		unwinder_epoch_ended(shelf.world.unwinder, epoch + 6);
+		unwinder_epoch_ended(shelf.world.unwinder, epoch + 10);
 		fetch(&shelf, i);
 		CHECK(ready(&shelf) & 1U << i);
 		read_tables(&shelf, tables);
@@ -542,6 +542,72 @@ TEST(unwinder_evicts_no_table_that_is_in_use)
 	CHECK_EQ(ready(&shelf), 7);
 	CHECK_EQ(cost_of(&shelf.world).nr_evicted, 0);
 	CHECK_EQ(state_of(&shelf.world, shelf.tables[3]), UNWIND_TABLE_WANTED);
+	shelf_close(&shelf);
+}
+
+/* Adds samples that wait for a file's table, at different times, and waits for the table. */
+static void sample_without(struct shelf *shelf, size_t file, unsigned nr, uint64_t *time_ns)
+{
+	static struct raw_record raw;
+	static struct user_stack stack;
+
+	make_raw(&raw, PID, mappings_get(shelf->single[file], 0)->start);
+	for (; nr; nr--) {
+		raw.record.time_ns = ++*time_ns;
+		(void)unwinder_walk(shelf->world.unwinder, &raw.record, shelf->single[file],
+				    &stack);
+		/* Tried again by each poll. */
+		(void)unwinder_walk(shelf->world.unwinder, &raw.record, shelf->single[file],
+				    &stack);
+	}
+	wait_for_tables(&shelf->world);
+}
+
+/* All files are used by turns, and three have room: they do not displace each other in each epoch. */
+TEST(unwinder_does_not_load_tables_in_turn)
+{
+	uint64_t time_ns = 0;
+	struct shelf shelf;
+	uint32_t epoch, i;
+
+	shelf_open(&shelf);
+	for (epoch = 1; epoch <= 100; epoch++) {
+		for (i = 0; i < NR_FILES; i++) {
+			if ((i + epoch) % 2)
+				continue;
+			if (ready(&shelf) & 1U << i)
+				use(&shelf, i, epoch);
+			else
+				sample_without(&shelf, i, 3, &time_ns);
+		}
+		unwinder_epoch_ended(shelf.world.unwinder, epoch);
+	}
+	CHECK(cost_of(&shelf.world).nr_tables < 12);
+	CHECK(cost_of(&shelf.world).nr_evicted < 9);
+	CHECK(cost_of(&shelf.world).nr_crowded > 0);
+	CHECK(cost_of(&shelf.world).nr_crowded < 25);
+	shelf_close(&shelf);
+}
+
+/* A table for which many samples wait takes the place of one that was used lately. */
+TEST(unwinder_evicts_for_many_samples)
+{
+	uint64_t time_ns = 0;
+	struct shelf shelf;
+	uint32_t epoch, i;
+
+	shelf_open(&shelf);
+	for (i = 0; i < 3; i++)
+		fetch(&shelf, i);
+	for (epoch = 1; epoch < 6 && !(ready(&shelf) & 8); epoch++) {
+		for (i = 0; i < 3; i++)
+			if (ready(&shelf) & 1U << i)
+				use(&shelf, i, epoch - 1);
+		unwinder_epoch_ended(shelf.world.unwinder, epoch);
+		sample_without(&shelf, 3, 100, &time_ns);
+	}
+	CHECK(ready(&shelf) & 8);
+	CHECK_EQ(cost_of(&shelf.world).nr_evicted, 1);
 	shelf_close(&shelf);
 }
 

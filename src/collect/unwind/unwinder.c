@@ -41,6 +41,15 @@
  */
 #define UNUSED_NS (300 * NS_PER_SEC)
 
+/*
+ * If tables need more memory than there is, they must not displace each other in turn: each would be made in each epoch,
+ * and few walks would find theirs. So a table that was used in the last RECENT_EPOCHS stays, unless MANY_SAMPLES wait for
+ * the new one. A table that finds no room is tried again after twice as many epochs each time, up to MOST_PAUSE.
+ */
+#define RECENT_EPOCHS 4
+#define MANY_SAMPLES  64
+#define MOST_PAUSE    64
+
 /* Interval at which deadlines and the budget of parsers are checked while waiting for tables. */
 #define LOOK_MS 20
 
@@ -51,6 +60,10 @@ struct table {
 	bool is_asked;	     /* requested from the worker */
 	bool is_unread;	     /* absent because its file was not open at the time */
 	uint32_t not_before; /* epoch of the next attempt, after a full pool or a temporary error */
+	uint32_t pause; /* epochs between the last two attempts that found no room; 0: none did */
+	uint32_t nr_samples;	/* that waited for it lately, until … */
+	uint32_t sampled_epoch; /* … this epoch */
+	uint64_t sample_ns;	/* time of the last of them: they are walked again and again */
 	struct loaded_table loaded;
 };
 
@@ -294,17 +307,25 @@ void unwinder_request_likely(struct unwinder *unwinder, const struct mappings *m
 	}
 }
 
-/* Returns the least recently used loaded table; NO_TABLE: all were used in this epoch. */
-static uint32_t least_used(const struct unwinder *unwinder)
+/* True if a table is loaded and was not used in the last min_age epochs. */
+static bool is_idle(const struct unwinder *unwinder, uint32_t number, uint32_t min_age)
+{
+	const struct unwind_table_entry *entry = entry_of(unwinder, number);
+
+	return entry->state == UNWIND_TABLE_READY &&
+	       (int32_t)(unwinder->epoch - entry->used_epoch) >= (int32_t)min_age;
+}
+
+/* Returns the least recently used idle table, or NO_TABLE. */
+static uint32_t least_used(const struct unwinder *unwinder, uint32_t min_age)
 {
 	uint32_t best = NO_TABLE, i;
-	int32_t oldest = 0;
+	int32_t oldest = -1;
 
 	for (i = VDSO_TABLE + 1; i < unwinder->nr_tables; i++) {
-		const struct unwind_table_entry *entry = entry_of(unwinder, i);
-		int32_t age = (int32_t)(unwinder->epoch - entry->used_epoch);
+		int32_t age = (int32_t)(unwinder->epoch - entry_of(unwinder, i)->used_epoch);
 
-		if (entry->state != UNWIND_TABLE_READY || age <= oldest)
+		if (!is_idle(unwinder, i, min_age) || age <= oldest)
 			continue;
 		best = i;
 		oldest = age;
@@ -312,22 +333,51 @@ static uint32_t least_used(const struct unwinder *unwinder)
 	return best;
 }
 
+/* Returns how many bytes the idle tables have. */
+static size_t idle_bytes(const struct unwinder *unwinder, uint32_t min_age)
+{
+	size_t bytes = 0;
+	uint32_t i;
+
+	for (i = VDSO_TABLE + 1; i < unwinder->nr_tables; i++)
+		if (is_idle(unwinder, i, min_age))
+			bytes += loaded_table_bytes(&unwinder->tables[i].loaded);
+	return bytes;
+}
+
 /*
- * Evicts tables until `bytes` will be free. Their memory is reusable only when the epoch has ended;
- * the table that needs it is requested again then.
+ * Evicts tables that were not used in the last min_age epochs until `bytes` will be free; none if that is impossible.
+ * Their memory is reusable only when the epoch has ended. True if there will be room then.
  */
-static void evict(struct unwinder *unwinder, size_t bytes)
+static bool evict(struct unwinder *unwinder, size_t bytes, uint32_t min_age)
 {
 	size_t freed = unwind_pool_limbo_bytes(unwinder->pool); /* already released */
-	uint32_t victim;
 
-	while (freed < bytes && (victim = least_used(unwinder)) != NO_TABLE) {
+	if (freed + idle_bytes(unwinder, min_age) < bytes)
+		return false;
+	while (freed < bytes) {
+		uint32_t victim = least_used(unwinder, min_age);
 		struct loaded_table *loaded = &unwinder->tables[victim].loaded;
 
 		freed += loaded_table_bytes(loaded);
 		loaded_table_unload(loaded, unwinder->pool, UNWIND_TABLE_WANTED);
 		unwinder->cost.nr_evicted++;
 	}
+	return true;
+}
+
+/* Makes room for a table, which is requested again in the next epoch; or else later. */
+static void make_room(struct unwinder *unwinder, struct table *table, size_t bytes)
+{
+	const uint32_t min_age = table->nr_samples < MANY_SAMPLES ? RECENT_EPOCHS : 1;
+
+	if (evict(unwinder, bytes, min_age))
+		return;
+	unwinder->cost.nr_crowded++;
+	table->pause = table->pause ? 2 * table->pause : 1;
+	if (table->pause > MOST_PAUSE)
+		table->pause = MOST_PAUSE;
+	table->not_before = unwinder->epoch + table->pause;
 }
 
 /* Drops the tables that were not used since the last such check. */
@@ -377,9 +427,10 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	if (err == -E2BIG)
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
 	else if (err < 0)
-		evict(unwinder, unwind_table_bytes(&made->table));
+		make_room(unwinder, table, unwind_table_bytes(&made->table));
 	if (err < 0)
 		return;
+	table->pause = table->nr_samples = 0;
 	unwinder->cost.nr_tables++;
 	unwinder->cost.nr_tables_cached += made->from_cache;
 }
@@ -563,7 +614,7 @@ int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_tim
 	if (!has_too_much_in_limbo(unwinder))
 		place = unwind_pool_allocate(unwinder->pool, process_bytes(nr));
 	if (!place) {
-		evict(unwinder, process_bytes(nr));
+		(void)evict(unwinder, process_bytes(nr), 1);
 		unwinder_forget(unwinder, pid);
 		unwinder->cost.nr_unpublished++;
 		return 0;
@@ -706,6 +757,20 @@ uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time
 
 /* --- raw records ----------------------------------------------------------------------------- */
 
+/* Counts a sample that waits for a table, once. */
+static void await_table(struct unwinder *unwinder, uint32_t number, uint64_t time_ns)
+{
+	struct table *table = &unwinder->tables[number];
+
+	if (time_ns <= table->sample_ns)
+		return;
+	table->sample_ns = time_ns;
+	if (table->sampled_epoch != unwinder->epoch) /* older samples count less */
+		table->nr_samples /= 2;
+	table->sampled_epoch = unwinder->epoch;
+	table->nr_samples++;
+}
+
 int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		  const struct mappings *mappings, struct user_stack *ret)
 {
@@ -722,6 +787,7 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 
 	stack_walk(&context, (const uint64_t *)(record + 1), record->nr_user, ret);
 	if (ret->end == WALK_RAW) {
+		await_table(unwinder, ret->wanted_table, record->time_ns);
 		ask(unwinder, ret->wanted_table);
 		table_worker_prioritize(unwinder->worker, ret->wanted_table);
 		return -EAGAIN;
