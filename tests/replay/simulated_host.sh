@@ -34,7 +34,7 @@ simulate() {
 # the middle.
 flat() {
 	local column
-	column=$(awk -v want="$2" 'NR == 1 { gsub(/heap MB/, "heap"); gsub(/RSS MB/, "rss")
+	column=$(awk -v want="$2" 'NR == 1 { gsub(/heap MB/, "heap"); gsub(/RSS MB/, "rss"); gsub(/pool MB/, "pool")
 		for (i = 1; i <= NF; i++) if ($i == want) print i }' "$T/simulated")
 	check "$1: $2 $(awk -v c="$column" -v most="$3" '
 		/^ *[0-9]/ { row[nr++] = $c }
@@ -52,6 +52,9 @@ all_flat() {
 	flat "$1" process 1.05
 	flat "$1" files 1.1
 	flat "$1" slots 1.1
+	flat "$1" rss 1.15
+	flat "$1" tables 1.1
+	flat "$1" pool 1.25 # some 400 tables, the largest of which has 16 times the size of the smallest
 	check "$1: no file is refused" grep -q 'files [0-9]*, refused 0,' "$T/simulated"
 }
 
@@ -97,4 +100,10 @@ simulate endless 99 hours=10 containers=200 storm_minutes=0.2 calm_step_s=30 sam
 all_flat endless
 kept endless 120
 simulate small 99
+# 20,000 processes of which few run: what they need is printed.
+simulate sleeping 99 processes=20000 threads=20000 hours=0.05 storm_minutes=0 programs_calm=0.2 rows=2 seed=4
+note "$(head -n 1 "$T/simulated")"
+note "$(grep '^ *[0-9]' "$T/simulated" | tail -n 1)"
+# shellcheck disable=SC2016 # awk's
+check "sleeping: less than 300 MB" awk '/^ *[0-9]/ { rss = $3 } END { exit !(rss > 0 && rss < 300) }' "$T/simulated"
 simulate crowded 30 processes=4000 files=2000 table_mib=8 storm_minutes=0.2 hours=0.2 seed=2
