@@ -18,7 +18,10 @@ struct wire_hits {
 	__u64 filtered; /* by our own or unselected tasks; they cost CPU time all the same */
 };
 
-/* Identifies the probe where one event has many places. */
+/*
+ * Identifies the probe where one event has many places. The device of the file is not a part of it: on btrfs and
+ * overlayfs, the kernel's differs from that of stat(). A second file with that inode number is refused.
+ */
 struct wire_place {
 	__u64 file;   /* inode number; 0: the kernel */
 	__u64 offset; /* in the file; for the kernel: the address */

@@ -240,6 +240,9 @@ TEST(refusals_are_told_from_failures)
 	CHECK(link_refusal(HOOK_UPROBE_MULTI, -ESRCH) == NULL);
 	CHECK(link_refusal(HOOK_FENTRY, -EMFILE) == NULL);
 	CHECK(link_refusal(HOOK_UPROBE_EVENT, -EPERM) == NULL);
+	/* The map of places has one of another file with that inode number. */
+	CHECK(strstr(link_refusal(HOOK_UPROBE_EVENT, -EEXIST), "same inode number") != NULL);
+	CHECK(strstr(link_refusal(HOOK_UPROBE_MULTI, -EEXIST), "no second probe") != NULL);
 	CHECK(link_refusal(HOOK_UPROBE_EVENT, -ENOMEM) == NULL);
 }
 

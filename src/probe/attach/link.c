@@ -114,6 +114,9 @@ const char *link_refusal(enum probe_hook hook, int err)
 		return NULL;
 	if (hook == HOOK_KPROBE_EVENT && (err == -EEXIST || err == -EADDRNOTAVAIL))
 		return "another function has the same name; kprobes cannot distinguish them";
+	if (hook == HOOK_UPROBE_EVENT && err == -EEXIST)
+		return "a file on another device has the same inode number; probes of one event "
+		       "cannot distinguish them";
 	if ((hook == HOOK_FENTRY || hook == HOOK_FEXIT) && err == -EBUSY)
 		return "the kernel has no room for fentry at this function";
 	switch (err) {
