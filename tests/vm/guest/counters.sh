@@ -33,24 +33,29 @@ near() {
 	check "$1" awk "BEGIN { exit !($2 > 0 && $2 < 1.02 * $4 && $2 + $3 > 0.98 * $4) }"
 }
 
-# counted NAME EVENT ARGUMENT…: the sum over all stacks equals what a plain counter says, and the
+# counted NAME EVENT ARGUMENT…: the sum over all stacks equals what a plain counter and `stook stat` say, and the
 # shares of a program agree with its own clocks.
 counted() {
 	name=$1 event=$2
 	shift 2
-	rm -f counts
+	rm -f counts stat.csv
 	profile -a -I --self -e "$event" "$@" -o counted.folded -- \
+		stook stat -q -a -e "$event" -o stat.csv -- \
 		counter counts "$event" truth 6 2 1
 	check "$name: status 0" test "$STATUS" -eq 0 -a -s counted.folded -a -s counts
 	read -r _ count _ <counts
+	stat=$(tail -n 1 stat.csv | cut -d , -f 4 | tr -d '"\r')
 	sum=$(awk '{ sum += $NF } END { printf "%.0f\n", sum }' counted.folded)
 	missed=$(missed_of "$event")
 	[ "$1" != -F ] || missed=0 # later samples stand for skipped ones, too
 	figure "$TEST: $name: $sum $event in $(stat_of shown) samples, $missed skipped," \
-		"$count counted"
+		"$count counted, $stat by stat"
 	check "$name: the unit is the event's" grep -q "^events *$event: " err
 	if [ -n "${EXACT_CLOCK:-}" ]; then
 		near "$name: the sum is what a counter counts" "$sum" "$missed" "$count"
+		near "$name: the sum is what stat counts" "$sum" "$missed" "${stat:-0}"
+		check "$name: stat is a counter to 1 %" awk "BEGIN {
+			exit !(${stat:-0} >= 0.99 * $count && ${stat:-0} <= 1.01 * $count) }"
 	else
 		clock=$((1000 * $(nproc) * $(stat_of sampled_us)))
 		check "$name: the sum is the time of the CPUs" awk "BEGIN {
