@@ -50,7 +50,8 @@
 #define EVENT_LISTS_MAX 64
 #define CGROUPS_MAX	1024
 #define DETAILS_MAX	3
-#define HEADING_EVERY	25 /* intervals, as perf's */
+#define HEADING_EVERY	25		  /* intervals, as perf's */
+#define FOLLOW_NS	(100 * NS_PER_MS) /* between looks for CPUs that come and go */
 
 struct stat_options {
 	struct run_config tasks;
@@ -364,6 +365,7 @@ struct stat_run {
 	struct totals *totals; /* of several runs, by row and event */
 	size_t nr_totals;
 	struct totals seconds, user_seconds, system_seconds;
+	struct counting_absence absence; /* of all runs */
 };
 
 static int add_events(struct stat_run *stat, struct event_host *host, const char *text,
@@ -654,26 +656,42 @@ static int start(struct collector *collector, struct error *error)
 {
 	struct stat_run *stat = collector->context;
 
-	counting_start(stat->counting);
 	stat->read_ns = collector->run->clock.now(collector->run->clock.context);
+	counting_start(stat->counting, stat->read_ns);
 	return 0;
 }
 
 static int wait(struct collector *collector, uint64_t until_ns, struct pollfd *fds, size_t nr_fds,
 		struct error *error)
 {
+	struct stat_run *stat = collector->context;
 	const struct clock *clock = &collector->run->clock;
-	int err = clock->wait(clock->context, until_ns, fds, nr_fds);
+	const bool follows = counting_follows_cpus(stat->counting);
+	const uint64_t look_ns = follows ? clock->now(clock->context) + FOLLOW_NS : UINT64_MAX;
+	int err = clock->wait(clock->context, look_ns < until_ns ? look_ns : until_ns, fds, nr_fds);
 
-	return err ? error_set(error, err, "cannot wait: %s", strerror(-err)) : 0;
+	if (err)
+		return error_set(error, err, "cannot wait: %s", strerror(-err));
+	if (follows)
+		counting_follow(stat->counting, clock->now(clock->context));
+	return 0;
 }
 
 static int stop(struct collector *collector, struct error *error)
 {
 	struct stat_run *stat = collector->context;
+	struct counting_absence absence;
 
 	stat->stopped_ns = collector->run->clock.now(collector->run->clock.context);
+	counting_follow(stat->counting, stat->stopped_ns);
 	counting_stop(stat->counting);
+	counting_absence(stat->counting, &absence);
+	if (absence.nr_cpus >= stat->absence.nr_cpus) {
+		stat->absence.nr_cpus = absence.nr_cpus;
+		stat->absence.cpu = absence.cpu;
+	}
+	stat->absence.away_ns += absence.away_ns;
+	stat->absence.uncounted = absence.uncounted;
 	return 0;
 }
 
@@ -864,6 +882,20 @@ static void tell_refused(const struct stat_run *stat)
 	}
 }
 
+static void tell_absence(const struct stat_run *stat)
+{
+	const struct counting_absence *absence = &stat->absence;
+
+	if (absence->nr_cpus == 1)
+		complain("CPU %u was offline at times: %.1f s without counts", absence->cpu,
+			 (double)absence->away_ns / (double)NS_PER_SEC);
+	if (absence->nr_cpus > 1)
+		complain("%zu CPUs were offline at times: %.1f CPU seconds without counts",
+			 absence->nr_cpus, (double)absence->away_ns / (double)NS_PER_SEC);
+	if (absence->uncounted)
+		complain("a CPU that came online is not counted: %s", absence->uncounted);
+}
+
 static int summarize(struct collector *collector, struct error *error)
 {
 	const struct run *run = collector->run;
@@ -882,6 +914,7 @@ static int summarize(struct collector *collector, struct error *error)
 		complain("%zu threads are not counted: they were created while the counters were "
 			 "opened",
 			 counting_nr_missed(stat->counting));
+	tell_absence(stat);
 	return 0;
 }
 

@@ -12,6 +12,11 @@
  * A count of a task is the sum over its threads, which the kernel makes; with counts of several tasks or CPUs
  * it is added up here. The time for which counters were enabled and ran are added up the same way, and the
  * estimate is made of the sums, as perf does.
+ *
+ * When a CPU goes offline, the kernel takes all counters away from it for good: they keep their counts, also when the
+ * CPU is back, and groups fall apart. So each CPU that is counted whole has a group of two events that are never
+ * enabled: as soon as the first one is alone, the CPU was away. Reading it costs a system call and no interrupt of
+ * that CPU, other than reading a counter. Counters of tasks are not tied to a CPU, and stay.
  */
 #include "collect/counting.h"
 
@@ -44,10 +49,19 @@ struct target {
 };
 
 struct counter {
-	int fd;
+	int fd, cpu;
 	size_t event, row;
 	size_t nr_members; /* of the group; 0: not its leader, which is before it */
 	struct event_count before;
+};
+
+/* A CPU that is counted whole. */
+struct watched_cpu {
+	uint32_t cpu;
+	int fds[2];	  /* the group of two; -1: the CPU is offline */
+	uint64_t seen_ns; /* when its counters counted last */
+	uint64_t away_ns; /* before that */
+	bool was_away;
 };
 
 struct counting {
@@ -64,6 +78,12 @@ struct counting {
 	struct counter *counters;
 	size_t nr_counters, cap_counters;
 	size_t nr_missed;
+	bool follows_cpus, is_started;
+	struct watched_cpu *watched;
+	size_t nr_watched, cap_watched;
+	uint64_t started_ns, followed_ns;
+	bool are_read;		/* the rows' counts were handed out */
+	struct error uncounted; /* why a CPU that came online is not counted */
 };
 
 /* --- targets ---------------------------------------------------------------------------------- */
@@ -205,6 +225,17 @@ static int64_t find_row(struct counting *counting, const struct target *target, 
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+static void unwatch(struct watched_cpu *watched)
+{
+	size_t i;
+
+	for (i = ARRAY_SIZE(watched->fds); i--;) {
+		if (watched->fds[i] >= 0)
+			(void)close(watched->fds[i]);
+		watched->fds[i] = -1;
+	}
+}
+
 static void close_all(struct counting *counting)
 {
 	size_t i;
@@ -212,6 +243,9 @@ static void close_all(struct counting *counting)
 	/* Members first: a leader that is closed makes its members leaders. */
 	for (i = counting->nr_counters; i--;)
 		(void)close(counting->counters[i].fd);
+	for (i = 0; i < counting->nr_watched; i++)
+		unwatch(&counting->watched[i]);
+	counting->nr_watched = 0;
 	for (i = 0; i < counting->nr_targets; i++)
 		free(counting->targets[i].label);
 	for (i = 0; i < counting->nr_rows; i++) {
@@ -310,7 +344,7 @@ static int open_group(struct counting *counting, size_t leader, const struct tar
 		return 0;
 	for (i = leader; i < counting->config.nr_events; i++) {
 		bool again = false;
-		struct counter counter = {.event = i, .row = row};
+		struct counter counter = {.cpu = cpu, .event = i, .row = row};
 
 		if (counting->events[i].leader != leader || !counts_on(counting, i, cpu))
 			continue;
@@ -355,25 +389,91 @@ static int explain(const struct counting *counting, int code, struct error *erro
 	return code;
 }
 
+/* Opens all events of a target on a CPU. Returns 0, AGAIN or a negative errno. */
+static int open_target(struct counting *counting, const struct target *target, int cpu,
+		       bool is_new_cpu)
+{
+	const int64_t row = find_row(counting, target, cpu);
+	int err = 0;
+	size_t i;
+
+	if (row < 0)
+		return -ENOMEM;
+	counting->rows[row].nr_cpus += is_new_cpu;
+	for (i = 0; i < counting->config.nr_events && !err; i++)
+		if (counting->events[i].leader == i)
+			err = open_group(counting, i, target, cpu, (size_t)row);
+	return err;
+}
+
 static int open_targets(struct counting *counting)
 {
 	const size_t nr_cpus = counting->cpus.nr ? counting->cpus.nr : 1;
-	size_t t, c, i;
+	size_t t, c;
 	int err = 0;
 
 	for (t = 0; t < counting->nr_targets && !err; t++)
-		for (c = 0; c < nr_cpus && !err; c++) {
-			int cpu = counting->cpus.nr ? (int)counting->cpus.numbers[c] : ANY_CPU;
-			int64_t row = find_row(counting, &counting->targets[t], cpu);
+		for (c = 0; c < nr_cpus && !err; c++)
+			err = open_target(
+				counting, &counting->targets[t],
+				counting->cpus.nr ? (int)counting->cpus.numbers[c] : ANY_CPU, !t);
+	return err;
+}
 
-			if (row < 0)
-				return -ENOMEM;
-			counting->rows[row].nr_cpus += !t;
-			for (i = 0; i < counting->config.nr_events && !err; i++)
-				if (counting->events[i].leader == i)
-					err = open_group(counting, i, &counting->targets[t], cpu,
-							 (size_t)row);
+/* Returns 0 or a negative errno; -ENODEV: the CPU is offline. */
+static int watch(const struct counting *counting, struct watched_cpu *watched)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_GROUP,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(watched->fds); i++) {
+		watched->fds[i] = counting->config.open(&attr, -1, (int)watched->cpu,
+							i ? watched->fds[0] : -1, 0);
+		if (watched->fds[i] < 0) {
+			const int code = -errno;
+
+			unwatch(watched);
+			return code;
 		}
+	}
+	return 0;
+}
+
+static struct watched_cpu *add_watched(struct counting *counting, uint32_t cpu)
+{
+	const struct watched_cpu watched = {.cpu = cpu, .fds = {-1, -1}};
+
+	if (ARRAY_ADD(counting->watched, counting->nr_watched, counting->cap_watched, watched))
+		return NULL;
+	return &counting->watched[counting->nr_watched - 1];
+}
+
+static int watch_all(struct counting *counting)
+{
+	const struct wanted_tasks *tasks = counting->config.tasks;
+	int err = 0;
+	size_t i;
+
+	counting->follows_cpus = !tasks->nr_pids && !tasks->nr_tids;
+	for (i = 0; i < counting->cpus.nr && counting->follows_cpus && !err; i++) {
+		struct watched_cpu *watched = add_watched(counting, counting->cpus.numbers[i]);
+
+		err = watched ? watch(counting, watched) : -ENOMEM;
+		if (err == -ENODEV)
+			watched->was_away = true;
+		if (err && is_refusal(err))
+			counting->follows_cpus = false;
+		if (err == -ENODEV || is_refusal(err))
+			err = 0;
+	}
 	return err;
 }
 
@@ -403,10 +503,16 @@ static int open_all(struct counting *counting, struct error *error)
 			counting->nr_missed = count_new_threads(counting);
 	} while (err == AGAIN || (counting->nr_missed && ++tries < TRIES));
 	settle(counting);
-	return 0;
+	err = watch_all(counting);
+	return err ? explain(counting, err, error) : 0;
 }
 
 /* --- the beginning and the end ---------------------------------------------------------------- */
+
+static int read_online(struct cpus *cpus, struct error *error)
+{
+	return cpus_read(cpus, "online", error);
+}
 
 static int read_cpus(struct counting *counting, struct error *error)
 {
@@ -431,7 +537,7 @@ static int read_cpus(struct counting *counting, struct error *error)
 	if ((tasks->nr_pids || tasks->nr_tids) && config->by != COUNTING_CPU &&
 	    config->by != COUNTING_CORE && config->by != COUNTING_SOCKET)
 		return 0;
-	return cpus_read(cpus, "online", error);
+	return config->online(cpus, error);
 }
 
 struct counting *counting_open(const struct counting_config *config, struct error *error)
@@ -446,6 +552,8 @@ struct counting *counting_open(const struct counting_config *config, struct erro
 	counting->config = *config;
 	if (!config->open)
 		counting->config.open = perf_open_counter;
+	if (!config->online)
+		counting->config.online = read_online;
 	counting->events = calloc(nr, sizeof(*counting->events));
 	counting->states = calloc(nr, sizeof(*counting->states));
 	counting->event_cpus = calloc(nr, sizeof(*counting->event_cpus));
@@ -480,6 +588,7 @@ void counting_free(struct counting *counting)
 	free(counting->targets);
 	free(counting->rows);
 	free(counting->counters);
+	free(counting->watched);
 	free(counting);
 }
 
@@ -496,58 +605,212 @@ size_t counting_nr_missed(const struct counting *counting)
 /* --- counting --------------------------------------------------------------------------------- */
 
 /* Best effort: a counter whose task has ended, or whose CPU went away, keeps its count. */
-static void control(const struct counting *counting, unsigned long request)
+static void control(const struct counting *counting, size_t first, unsigned long request)
 {
 	size_t i;
 
-	for (i = 0; i < counting->nr_counters; i++)
+	for (i = first; i < counting->nr_counters; i++)
 		if (counting->counters[i].nr_members)
 			(void)ioctl(counting->counters[i].fd, request, 0);
 }
 
-void counting_start(struct counting *counting)
+void counting_start(struct counting *counting, uint64_t now_ns)
 {
+	size_t i;
+
 	if (!counting->config.on_exec)
-		control(counting, PERF_EVENT_IOC_ENABLE);
+		control(counting, 0, PERF_EVENT_IOC_ENABLE);
+	counting->is_started = true;
+	counting->started_ns = counting->followed_ns = now_ns;
+	for (i = 0; i < counting->nr_watched; i++)
+		counting->watched[i].seen_ns = now_ns;
 }
 
 void counting_stop(struct counting *counting)
 {
-	control(counting, PERF_EVENT_IOC_DISABLE);
+	control(counting, 0, PERF_EVENT_IOC_DISABLE);
 }
 
-/* A pinned group that found no counters has nothing to read: its counts do not grow. */
+static uint64_t growth(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* The times of a member that is alone are its own and no longer its leader's, which may be a little more. */
+static void add_count(struct counting *counting, struct counter *counter,
+		      const struct event_count *now)
+{
+	struct event_count *sum = &counting->rows[counter->row].counts[counter->event];
+
+	sum->value += now->value - counter->before.value;
+	sum->enabled_ns += growth(now->enabled_ns, counter->before.enabled_ns);
+	sum->running_ns += growth(now->running_ns, counter->before.running_ns);
+	counter->before = *now;
+}
+
+/*
+ * A pinned group that found no counters has nothing to read: its counts do not grow. A group of a CPU that went offline
+ * has fallen apart: its members are read one by one.
+ */
 static void read_group(struct counting *counting, struct counter *leader)
 {
 	const uint64_t *buffer = counting->buffer;
-	const size_t bytes = (3 + leader->nr_members) * sizeof(*buffer);
+	const size_t nr_members = leader->nr_members;
+	const size_t bytes = (3 + nr_members) * sizeof(*buffer);
+	ssize_t got = read(leader->fd, counting->buffer, bytes);
 	size_t i;
 
-	if (read(leader->fd, counting->buffer, bytes) != (ssize_t)bytes ||
-	    buffer[0] != leader->nr_members)
-		return;
-	for (i = 0; i < leader->nr_members; i++) {
-		const struct event_count now = {buffer[3 + i], buffer[1], buffer[2]};
-		struct counter *counter = &leader[i];
-		struct event_count *sum = &counting->rows[counter->row].counts[counter->event];
+	for (i = 0; i < nr_members; i++) {
+		const bool is_whole = got == (ssize_t)bytes && buffer[0] == nr_members;
+		const bool is_alone = got == 4 * (ssize_t)sizeof(*buffer) && buffer[0] == 1;
 
-		sum->value += now.value - counter->before.value;
-		sum->enabled_ns += now.enabled_ns - counter->before.enabled_ns;
-		sum->running_ns += now.running_ns - counter->before.running_ns;
-		counter->before = now;
+		if (is_whole || is_alone)
+			add_count(counting, &leader[i],
+				  &(struct event_count){buffer[is_whole ? 3 + i : 3], buffer[1],
+							buffer[2]});
+		if (!is_whole && i + 1 < nr_members)
+			got = got > 0 ? read(leader[i + 1].fd, counting->buffer, bytes) : 0;
 	}
+}
+
+/* Adds what the counters of a CPU, or of all, have counted to the rows. */
+static void read_counters(struct counting *counting, const struct watched_cpu *only)
+{
+	size_t i;
+
+	for (i = 0; i < counting->nr_rows && counting->are_read; i++)
+		memset(counting->rows[i].counts, 0,
+		       counting->config.nr_events * sizeof(*counting->rows[i].counts));
+	counting->are_read = false;
+	for (i = 0; i < counting->nr_counters; i++)
+		if (counting->counters[i].nr_members &&
+		    (!only || counting->counters[i].cpu == (int)only->cpu))
+			read_group(counting, &counting->counters[i]);
 }
 
 const struct counting_row *counting_read(struct counting *counting, size_t *ret_nr)
 {
-	size_t i;
-
-	for (i = 0; i < counting->nr_rows; i++)
-		memset(counting->rows[i].counts, 0,
-		       counting->config.nr_events * sizeof(*counting->rows[i].counts));
-	for (i = 0; i < counting->nr_counters; i++)
-		if (counting->counters[i].nr_members)
-			read_group(counting, &counting->counters[i]);
+	read_counters(counting, NULL);
+	counting->are_read = true;
 	*ret_nr = counting->nr_rows;
 	return counting->rows;
+}
+
+/* --- CPUs that come and go -------------------------------------------------------------------- */
+
+static void close_counters(struct counting *counting, const struct watched_cpu *watched)
+{
+	size_t nr = 0, i;
+
+	for (i = counting->nr_counters; i--;)
+		if (counting->counters[i].cpu == (int)watched->cpu)
+			(void)close(counting->counters[i].fd);
+	for (i = 0; i < counting->nr_counters; i++)
+		if (counting->counters[i].cpu != (int)watched->cpu)
+			counting->counters[nr++] = counting->counters[i];
+	counting->nr_counters = nr;
+}
+
+/* True if the CPU has been online since it was watched. */
+static bool stayed(const struct watched_cpu *watched)
+{
+	uint64_t buffer[3]; /* the number of events in the group, and their counts */
+
+	return read(watched->fds[0], buffer, sizeof(buffer)) == sizeof(buffer) && buffer[0] == 2;
+}
+
+static void leave(struct counting *counting, struct watched_cpu *watched)
+{
+	read_counters(counting, watched);
+	close_counters(counting, watched);
+	unwatch(watched);
+	watched->was_away = true;
+}
+
+/* Opens the counters of a CPU that is online. Returns 0 or a negative errno; -ENODEV: it is offline again. */
+static int join(struct counting *counting, uint32_t cpu, uint64_t now_ns)
+{
+	const size_t first = counting->nr_counters;
+	struct watched_cpu *watched = NULL;
+	size_t i;
+	int err;
+
+	for (i = 0; i < counting->nr_watched && !watched; i++)
+		if (counting->watched[i].cpu == cpu)
+			watched = &counting->watched[i];
+	if (watched ? watched->fds[0] >= 0 : counting->config.nr_cpus > 0)
+		return 0; /* it is counted, or not wanted */
+	if (!watched) {
+		watched = add_watched(counting, cpu);
+		if (!watched)
+			return -ENOMEM;
+		watched->seen_ns = counting->started_ns;
+	}
+	err = watch(counting, watched);
+	for (i = 0; i < counting->nr_targets && !err; i++)
+		err = open_target(counting, &counting->targets[i], (int)cpu,
+				  !i && !watched->was_away);
+	settle(counting);
+	if (err) {
+		close_counters(counting, watched);
+		unwatch(watched);
+		return err == AGAIN ? -EINVAL : err;
+	}
+	control(counting, first, PERF_EVENT_IOC_ENABLE);
+	watched->was_away = true;
+	watched->away_ns += now_ns - watched->seen_ns;
+	watched->seen_ns = now_ns;
+	return 0;
+}
+
+bool counting_follows_cpus(const struct counting *counting)
+{
+	return counting->follows_cpus && counting->is_started;
+}
+
+void counting_follow(struct counting *counting, uint64_t now_ns)
+{
+	cleanup(cpus_clear) struct cpus online = {0};
+	size_t i;
+
+	if (!counting_follows_cpus(counting))
+		return;
+	counting->followed_ns = now_ns;
+	for (i = 0; i < counting->nr_watched; i++) {
+		struct watched_cpu *watched = &counting->watched[i];
+
+		if (watched->fds[0] < 0)
+			continue;
+		if (stayed(watched))
+			watched->seen_ns = now_ns;
+		else
+			leave(counting, watched);
+	}
+	if (counting->config.online(&online, NULL) < 0)
+		return;
+	for (i = 0; i < online.nr; i++) {
+		const uint32_t cpu = online.numbers[i];
+		const int err = join(counting, cpu, now_ns);
+
+		if (err && err != -ENODEV && !counting->uncounted.code)
+			(void)error_set(&counting->uncounted, err, "CPU %u: %s", cpu,
+					strerror(-err));
+	}
+}
+
+void counting_absence(const struct counting *counting, struct counting_absence *ret)
+{
+	size_t i;
+
+	*ret = (struct counting_absence){
+		.uncounted = counting->uncounted.code ? counting->uncounted.text : NULL};
+	for (i = 0; i < counting->nr_watched; i++) {
+		const struct watched_cpu *watched = &counting->watched[i];
+
+		if (!watched->was_away)
+			continue;
+		ret->nr_cpus++;
+		ret->cpu = watched->cpu;
+		ret->away_ns += watched->away_ns + counting->followed_ns - watched->seen_ns;
+	}
 }

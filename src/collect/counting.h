@@ -2,8 +2,9 @@
  * Counts events, for `stook stat`: opens a counter for each event, task and CPU, and reads them as rows.
  *
  *	counting = counting_open(&config, &error);
- *	counting_start(counting);
+ *	counting_start(counting, now_ns);
  *	…
+ *	counting_follow(counting, now_ns);
  *	counting_stop(counting);
  *	rows = counting_read(counting, &nr_rows);
  *
@@ -19,6 +20,7 @@
 
 #include "base/error.h"
 #include "event/event.h"
+#include "kernel/cpus.h"
 #include "kernel/follow.h"
 
 enum counting_by {
@@ -48,6 +50,8 @@ struct counting_config {
 	/* Opens a counter: -1 with errno, as perf_event_open(). NULL: the kernel; tests have others. */
 	int (*open)(struct perf_event_attr *attr, int pid, int cpu, int group_fd,
 		    unsigned long flags);
+	/* Reads the CPUs that are online. NULL: the kernel's; tests have others. */
+	int (*online)(struct cpus *ret, struct error *error);
 };
 
 struct counting_row {
@@ -78,10 +82,27 @@ const struct counting_event *counting_events(const struct counting *counting);
 size_t counting_nr_missed(const struct counting *counting);
 
 /* Begins to count, unless that is done on exec. */
-void counting_start(struct counting *counting);
+void counting_start(struct counting *counting, uint64_t now_ns);
 void counting_stop(struct counting *counting);
 
-/* Reads the counters. The rows are valid until the next call. */
+/* Reads the counters. The rows are valid until the next call of this function or of counting_follow(). */
 const struct counting_row *counting_read(struct counting *counting, size_t *ret_nr);
+
+/*
+ * Looks for CPUs that went offline or came online, and opens new counters on the latter: a few system calls. To be
+ * called now and then if CPUs, and not tasks, are counted; else it does nothing.
+ */
+void counting_follow(struct counting *counting, uint64_t now_ns);
+bool counting_follows_cpus(const struct counting *counting);
+
+/* CPUs that were not counted all the time: their number, one of them, and the time without counts until the last look. */
+struct counting_absence {
+	size_t nr_cpus;
+	uint32_t cpu;
+	uint64_t away_ns;
+	const char *uncounted; /* a CPU that came online and could not be counted; or NULL */
+};
+
+void counting_absence(const struct counting *counting, struct counting_absence *ret);
 
 #endif

@@ -120,6 +120,24 @@ for options in '' '--budget 5%' '--timeline 0.1'; do
 		"$(grep "^sleep-$SLEEPER;\[sleeping\];\[since before the run\]" "$T/out.folded" | total)" -ge 700000000
 	check "off CPU${options:+, $options}: threads that wait on both CPUs" grep -q '^mix-' "$T/out.folded"
 done
+# Counters are opened again, and what a group counted before is kept.
+start "$STOOK" stat -a --per-cpu --csv -e 'cpu-clock,{context-switches,page-faults}' -o "$T/stat.csv" -d 60
+RUN=$PID
+wait_until 20 samples "$RUN"
+begin=$(now_ms)
+AWAY_MS=0
+on_cpu_1 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done'
+away_and_back
+on_cpu_1 "$PROGRAMS/spin" 0.6 2>/dev/null
+kill -INT "$RUN"
+wait "$RUN"
+lasted=$(($(now_ms) - begin))
+of_cpu_1() { tr -d '"\r' <"$T/stat.csv" | awk -F, -v event="$1" '$3 == 1 && $4 == event { print $5 }'; }
+ms=$(($(of_cpu_1 cpu-clock) / 1000000))
+note "hotplug: stat: $ms ms of CPU 1 in $lasted ms, away for $AWAY_MS ms, $(of_cpu_1 page-faults) page faults"
+check "stat: a CPU that came back is counted again" test $ms -gt $((lasted - AWAY_MS - 300))
+check "stat: it is reported" grep -q 'CPU 1 was offline at times: [0-9.]* s without counts' "$T/started"
+check "stat: the counts of a group are kept" test "$(of_cpu_1 page-faults)" -gt 300
 
 # Probes are not tied to a CPU: each call is counted.
 switch_with() { # switch_with PROGRAM: while it runs, CPU 1 goes and returns, and it moves there each time

@@ -28,12 +28,37 @@ static size_t nr_opened;
 /* How the next calls are refused; 0: not. */
 static int (*refuse)(const struct perf_event_attr *attr, int pid, int cpu, int group_fd);
 
+/* The events by which CPUs are watched, and CPUs that are offline. */
+static struct watch {
+	int leader;
+	bool is_offline;
+} watches[4];
+
+static int fake_watch(int cpu, int group_fd)
+{
+	int fd = memfd_create("watch", MFD_CLOEXEC);
+
+	CHECK(fd >= 0);
+	if (group_fd < 0) {
+		watches[cpu].leader = fd;
+	} else {
+		CHECK_EQ(group_fd, watches[cpu].leader);
+	}
+	return fd;
+}
+
 static int fake_open(struct perf_event_attr *attr, int pid, int cpu, int group_fd,
 		     unsigned long flags)
 {
-	const int code = refuse ? refuse(attr, pid, cpu, group_fd) : 0;
+	const int code = cpu >= 0 && watches[cpu].is_offline ? ENODEV
+			 : refuse			     ? refuse(attr, pid, cpu, group_fd)
+							     : 0;
 
 	CHECK(nr_opened < OPENED_MAX);
+	if (!code && attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY) {
+		CHECK(attr->disabled && pid == -1);
+		return fake_watch(cpu, group_fd);
+	}
 	if (code) {
 		errno = code;
 		return -1;
@@ -57,6 +82,16 @@ static void make_record(int fd, const uint64_t *numbers, size_t nr)
 #define RECORD(fd, ...)                                    \
 	make_record((fd), (const uint64_t[]){__VA_ARGS__}, \
 		    sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+/* A look at a CPU will see this number of events in its group: 2, or 1 when it has been away. */
+static void is_seen(unsigned cpu, uint64_t nr_events)
+{
+	RECORD(watches[cpu].leader, nr_events, 0, 0);
+	if (nr_events == 1) /* a shorter record */
+		CHECK_EQ(
+			ftruncate(watches[cpu].leader, lseek(watches[cpu].leader, 0, SEEK_END) - 8),
+			0);
+}
 
 static const uint32_t two_cpus[] = {0, 1};
 static const struct wanted_tasks all_tasks = {.cgroup_fd = -1, .follow = true};
@@ -137,6 +172,144 @@ TEST(counting_adds_up_cpus_and_reads_differences)
 	/* Nothing left to read: a CPU that went away keeps its count. */
 	rows = counting_read(counting, &nr);
 	check_count(&rows[0].counts[0], 0, 0, 0);
+	counting_free(counting);
+}
+
+/* A CPU goes offline and comes back: what it had counted is kept, and it is counted again. */
+TEST(counting_opens_again_on_a_cpu_that_came_back)
+{
+	struct counting *counting =
+		open_events("{cycles,instructions},faults", (struct counting_config){0}, NULL);
+	struct counting_absence absence;
+	const struct counting_row *rows;
+	size_t nr, i;
+
+	CHECK(counting);
+	CHECK_EQ(nr_opened, 6);
+	CHECK(!counting_follows_cpus(counting));
+	counting_start(counting, 1000);
+	CHECK(counting_follows_cpus(counting));
+	RECORD(opened[0].fd, 2, 100, 100, 10, 20);
+	RECORD(opened[2].fd, 1, 100, 100, 1);
+	RECORD(opened[3].fd, 2, 90, 90, 5, 6);
+	RECORD(opened[5].fd, 1, 90, 90, 2);
+	rows = counting_read(counting, &nr);
+	check_count(&rows[0].counts[1], 26, 190, 190);
+
+	is_seen(0, 2);
+	is_seen(1, 2);
+	counting_follow(counting, 2000);
+	counting_absence(counting, &absence);
+	CHECK_EQ(absence.nr_cpus, 0);
+	CHECK_EQ(nr_opened, 6);
+
+	/* Its group has fallen apart. */
+	is_seen(0, 2);
+	is_seen(1, 1);
+	watches[1].is_offline = true;
+	RECORD(opened[3].fd, 1, 190, 180, 15);
+	RECORD(opened[4].fd, 1, 185, 175, 26);
+	RECORD(opened[5].fd, 1, 190, 190, 12);
+	counting_follow(counting, 3000);
+	CHECK_EQ(nr_opened, 6);
+	counting_absence(counting, &absence);
+	CHECK_EQ(absence.nr_cpus, 1);
+	CHECK_EQ(absence.cpu, 1);
+	CHECK_EQ(absence.away_ns, 1000);
+
+	watches[1].is_offline = false;
+	is_seen(0, 2);
+	counting_follow(counting, 5000);
+	CHECK_EQ(nr_opened, 9);
+	for (i = 6; i < 9; i++)
+		CHECK_EQ(opened[i].cpu, 1);
+	CHECK_EQ(opened[7].group_fd, opened[6].fd);
+	RECORD(opened[0].fd, 2, 300, 300, 11, 22);
+	RECORD(opened[6].fd, 2, 50, 50, 1000, 2000);
+	RECORD(opened[8].fd, 1, 50, 50, 3);
+	rows = counting_read(counting, &nr);
+	CHECK_EQ(nr, 1);
+	CHECK_EQ(rows[0].nr_cpus, 2);
+	check_count(&rows[0].counts[0], 1 + 10 + 1000, 200 + 100 + 50, 200 + 90 + 50);
+	check_count(&rows[0].counts[1], 2 + 20 + 2000, 200 + 95 + 50, 200 + 85 + 50);
+	check_count(&rows[0].counts[2], 10 + 3, 100 + 50, 100 + 50);
+	is_seen(0, 2);
+	is_seen(1, 2);
+	counting_follow(counting, 6000);
+	counting_absence(counting, &absence);
+	CHECK_EQ(absence.nr_cpus, 1);
+	CHECK_EQ(absence.away_ns, 3000);
+	CHECK(!absence.uncounted);
+	counting_free(counting);
+}
+
+/* A group that is read before the CPU's absence is noticed. */
+TEST(counting_reads_the_members_of_a_group_that_fell_apart)
+{
+	const struct counting_config config = {.cpus = two_cpus, .nr_cpus = 1};
+	struct counting *counting = open_events("{cycles,instructions}", config, NULL);
+	const struct counting_row *rows;
+	size_t nr;
+
+	CHECK(counting);
+	RECORD(opened[0].fd, 2, 100, 100, 10, 20);
+	(void)counting_read(counting, &nr);
+	RECORD(opened[0].fd, 1, 200, 150, 15);
+	RECORD(opened[1].fd, 1, 99, 99, 27);
+	rows = counting_read(counting, &nr);
+	check_count(&rows[0].counts[0], 5, 100, 50);
+	check_count(&rows[0].counts[1], 7, 0, 0);
+	counting_free(counting);
+}
+
+static size_t nr_online;
+
+static int read_online(struct cpus *ret, struct error *error)
+{
+	char text[8];
+
+	(void)snprintf(text, sizeof(text), "0-%zu", nr_online - 1);
+	return cpus_parse(ret, text);
+}
+
+static int is_full(const struct perf_event_attr *attr, int pid, int cpu, int group_fd)
+{
+	return cpu == 3 ? EMFILE : 0;
+}
+
+TEST(counting_counts_cpus_that_come_online)
+{
+	const struct wanted_tasks tasks = all_tasks;
+	const struct counting_config config = {
+		.tasks = &tasks, .online = read_online, .by = COUNTING_CPU};
+	struct counting_absence absence;
+	const struct counting_row *rows;
+	struct counting *counting;
+	size_t nr;
+
+	nr_online = 2;
+	refuse = is_full;
+	counting = open_events("faults", config, NULL);
+	CHECK(counting);
+	CHECK_EQ(nr_opened, 2);
+	counting_start(counting, 100);
+	nr_online = 4;
+	is_seen(0, 2);
+	is_seen(1, 2);
+	counting_follow(counting, 300);
+	CHECK_EQ(nr_opened, 3);
+	CHECK_EQ(opened[2].cpu, 2);
+	RECORD(opened[2].fd, 1, 50, 50, 3);
+	rows = counting_read(counting, &nr);
+	CHECK_EQ(nr, 3);
+	CHECK(!strcmp(rows[2].label, "2"));
+	CHECK_EQ(rows[2].nr_cpus, 1);
+	check_count(&rows[2].counts[0], 3, 50, 50);
+	counting_absence(counting, &absence);
+	CHECK_EQ(absence.nr_cpus, 1);
+	CHECK_EQ(absence.cpu, 2);
+	CHECK_EQ(absence.away_ns, 200);
+	CHECK(absence.uncounted && strstr(absence.uncounted, "CPU 3"));
 	counting_free(counting);
 }
 

@@ -27,6 +27,22 @@ for cpu in $cpus; do
 		"$(stat_of law_violations) $(stat_of mismatches)" = "0 0" -a "$(stat_of entries)" -gt 0
 done
 
+# Counters are opened again, and what a group counted before is kept.
+timeout -s KILL 90 stook stat -a --per-cpu -e 'cpu-clock,{context-switches,page-faults}' --csv -d 10 >out 2>err &
+run=$!
+sleep 4
+taskset 2 sh -c 'for i in 1 2 3 4 5 6 7 8; do true; spin 0.01; done' >/dev/null
+switch 1 0
+sleep 1
+switch 1 1
+wait $run
+of_cpu_1() { tr -d '"\r' <out | awk -F, -v event="$1" '$3 == 1 && $4 == event { print $5 }'; }
+ms=$(($(of_cpu_1 cpu-clock) / 1000000))
+figure "$TEST: stat: $ms ms of CPU 1, $(of_cpu_1 page-faults) page faults"
+check "stat: CPU 1 is counted again" test $ms -gt 6000 -a $ms -lt 9500
+check "stat: the group's counts are kept" test "$(of_cpu_1 page-faults)" -gt 100
+check "stat: it is reported" grep -q 'CPU 1 was offline at times: .* s without counts' err
+
 # Only where the first CPU can go: the events of probes are opened on it.
 if [ "$cpus" = "1 0" ]; then
 	timeout -s KILL 90 stook funccount --budget off "$(which spin):spin_outer" -d 12 >out 2>err &
