@@ -150,7 +150,10 @@ int funccount_options_parse(int argc, char **argv, struct funccount_options *ret
 	if (!err)
 		err = probe_options_check(&ret->probes, "which functions?", "'vfs_*' or c:malloc",
 					  error);
-	return err ? err : row_output_options_check(&ret->output, ret->probes.list, error);
+	if (!err)
+		err = row_output_options_check(&ret->output, ret->probes.list, error);
+	ret->probes.list_format = row_output_format(&ret->output);
+	return err;
 }
 
 /* --- rows of functions ----------------------------------------------------------------------- */
@@ -160,13 +163,6 @@ int funccount_options_parse(int argc, char **argv, struct funccount_options *ret
  * intervals therefore equals the total, whatever is counted during reading. A row is a probe;
  * static probes (USDT) of the same name share a row.
  */
-
-static const char *const kind_names[] = {
-	[PROBE_USER] = "function",
-	[PROBE_USDT] = "usdt",
-	[PROBE_KERNEL] = "kernel",
-	[PROBE_TRACEPOINT] = "tracepoint",
-};
 
 static const enum call_state states[] = {
 	[PROBE_WAITING] = CALL_WAITING,
@@ -181,7 +177,7 @@ static int add_row(struct call_counts *counts, const struct probe *probe)
 		.label = probe_label(probe),
 		.name = probe->name,
 		.detail = probe->detail,
-		.kind = kind_names[probe->kind],
+		.kind = probe_kind_name(probe->kind),
 		.file = probe_is_user(probe) ? counts->list->files[probe->file].path : NULL,
 		.is_return = probe->is_return,
 	};

@@ -1,5 +1,5 @@
 /*
- * stook list: prints the events that `profile -e` and other commands accept.
+ * stook list: prints the events that `profile -e` and other commands accept, or places that can be probed.
  *
  *	$ stook list clock
  *	EVENT       KIND      DESCRIPTION
@@ -7,7 +7,12 @@
  *	task-clock  software  time of each thread, by a timer
  *
  * Names come from event/event.h; events that every kernel has a number for are opened for a moment, to see if this
- * machine has them. Functions that can be probed are listed by `stook funccount -l`.
+ * machine has them. A pattern with a colon that no event matches is one of functions, static probes or tracepoints, as
+ * `stook funccount` has it:
+ *
+ *	$ stook list 'c:mallo*'
+ *	NAME    KIND      FILE                                  OFFSET
+ *	malloc  function  /usr/lib/x86_64-linux-gnu/libc.so.6  0x98860
  */
 #include "cmd/commands.h"
 
@@ -22,12 +27,14 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cmd/options/option_table.h"
 #include "cmd/outputs.h"
 #include "event/event.h"
 #include "kernel/perf_open.h"
 #include "proc/tracefs.h"
 #include "run/complain.h"
+#include "run/probe_search.h"
 #include "view/table.h"
 
 #define PATTERNS_MAX 64
@@ -40,6 +47,7 @@ struct listed {
 
 struct list {
 	const char *patterns[PATTERNS_MAX];
+	bool is_matched[PATTERNS_MAX]; /* by an event */
 	size_t nr_patterns;
 	bool missing; /* only what this host lacks */
 	struct row_output_options output;
@@ -59,13 +67,15 @@ static const struct option_row rows[] = {
 	"usage: stook list [OPTIONS] [PATTERN…]\n"                                          \
 	"\n"                                                                                  \
 	"Lists the events that 'stook profile -e' can name on this host. PATTERN is a glob\n" \
-	"of names, or a word in names and descriptions.\n"
+	"of names, or a word in names and descriptions; or functions and static probes, as\n" \
+	"'stook funccount' names them: PROGRAM:FUNCTION.\n"
 
 #define EXAMPLES                                                     \
 	"\nexamples:\n"                                              \
 	"  stook list                 all events\n"                  \
 	"  stook list 'sched:*'       the scheduler's tracepoints\n" \
-	"  stook list --json cache"
+	"  stook list --json cache\n"                                \
+	"  stook list 'c:*alloc*'     functions of libc"
 
 static int take_pattern(void *context, const char *word, struct error *error)
 {
@@ -98,20 +108,26 @@ static int parse(struct list *list, int argc, char **argv, struct error *error)
 
 /* --- events ------------------------------------------------------------------------------------ */
 
-static bool is_wanted(const struct list *list, const struct event_name *name)
+/* A name with a colon, which may be a function's, is matched from its beginning: "c:rpc" is not in "sunrpc:rpc". */
+static bool matches(const char *pattern, const struct event_name *name)
 {
+	if (strpbrk(pattern, "*?["))
+		return !fnmatch(pattern, name->name, 0);
+	if (strchr(pattern, ':'))
+		return text_starts_with(name->name, pattern);
+	return strcasestr(name->name, pattern) || strcasestr(name->description, pattern) ||
+	       strcasestr(name->pmu, pattern);
+}
+
+static bool is_wanted(struct list *list, const struct event_name *name)
+{
+	bool is_any = !list->nr_patterns;
 	size_t i;
 
-	for (i = 0; i < list->nr_patterns; i++) {
-		const char *pattern = list->patterns[i];
-
-		if (strpbrk(pattern, "*?[") ? !fnmatch(pattern, name->name, 0)
-					    : strcasestr(name->name, pattern) ||
-						      strcasestr(name->description, pattern) ||
-						      strcasestr(name->pmu, pattern))
-			return true;
-	}
-	return !list->nr_patterns;
+	for (i = 0; i < list->nr_patterns; i++)
+		if (matches(list->patterns[i], name))
+			is_any = list->is_matched[i] = true;
+	return is_any;
 }
 
 static void add(void *context, const struct event_name *name)
@@ -205,6 +221,18 @@ static void read_row(const void *context, size_t number, struct row *row)
 	row->cells[DESCRIPTION] = cell_text(*listed->description ? listed->description : NULL);
 }
 
+static int write_sheet(const struct list *list, const struct sheet *sheet, struct error *error)
+{
+	struct row_outputs outputs;
+	int err = row_outputs_open(&outputs, &list->output, error);
+
+	if (!err)
+		err = row_outputs_write(&outputs, sheet, error);
+	err = row_outputs_commit(&outputs, err, error);
+	row_outputs_clear(&outputs);
+	return err;
+}
+
 static int print(const struct list *list, struct error *error)
 {
 	const struct table table = {
@@ -217,30 +245,67 @@ static int print(const struct list *list, struct error *error)
 		.never_cut = true,
 	};
 	cleanup(sheet_clear) struct sheet sheet = {0};
-	struct row_outputs outputs;
-	int err;
 
 	sheet_add_table(&sheet, MEDIA_ALL, &table);
-	err = row_outputs_open(&outputs, &list->output, error);
-	if (!err)
-		err = row_outputs_write(&outputs, &sheet, error);
-	err = row_outputs_commit(&outputs, err, error);
-	row_outputs_clear(&outputs);
+	return write_sheet(list, &sheet, error);
+}
+
+/* --- probes ------------------------------------------------------------------------------------ */
+
+/* Returns the first pattern that names probes, or that names events; NULL: there is none. */
+static const char *first_pattern(const struct list *list, bool of_probes)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_patterns; i++)
+		if ((!list->is_matched[i] && strchr(list->patterns[i], ':')) == of_probes)
+			return list->patterns[i];
+	return NULL;
+}
+
+static int list_probes(const struct list *list, struct error *error)
+{
+	const struct run_config tasks = {0};
+	struct probe_options options = PROBE_OPTIONS_INIT;
+	struct probe_search search = {0};
+	struct sheet sheet = {0};
+	int err;
+
+	memcpy(options.patterns, list->patterns, sizeof(list->patterns));
+	options.nr_patterns = list->nr_patterns;
+	err = probe_search_list(&search, &options, &tasks, error);
+	if (!err) {
+		probe_list_fill(&sheet, &search.list);
+		err = write_sheet(list, &sheet, error);
+	}
+	sheet_clear(&sheet);
+	probe_search_clear(&search);
 	return err;
 }
 
 static int list_events(struct list *list, struct error *error)
 {
+	const char *probes, *others;
 	int err = collect(list, error);
 
 	if (err)
 		return err;
+	probes = list->missing ? NULL : first_pattern(list, true);
+	others = first_pattern(list, false);
+	if (probes && others)
+		return error_set(
+			error, -EINVAL,
+			"'%s' is no event, '%s' no function: list them one after the other", probes,
+			others);
+	if (probes)
+		return list_probes(list, error);
 	if (!list->nr && list->nr_patterns) {
 		(void)error_set(error, -ENOENT, "no event matches '%s'%s", list->patterns[0],
 				list->missing ? ", of those that this host lacks" : "");
-		error_hint(error, list->missing ? "'stook list' has the others"
-						: "'stook list --missing' has events that this "
-						  "host lacks, 'stook funccount -l' functions");
+		error_hint(error, list->missing
+					  ? "'stook list' has the others"
+					  : "'stook list --missing' has events that this "
+					    "host lacks, 'stook list PROGRAM:FUNCTION' functions");
 		return -ENOENT;
 	}
 	return print(list, error);

@@ -77,6 +77,13 @@ int row_output_options_check(const struct row_output_options *options, bool list
 	return 0;
 }
 
+enum media row_output_format(const struct row_output_options *options)
+{
+	if (options->json)
+		return MEDIA_JSON;
+	return options->csv ? MEDIA_CSV : options->format;
+}
+
 /* --- writing rows ---------------------------------------------------------------------------- */
 
 int row_outputs_open(struct row_outputs *outputs, const struct row_output_options *options,
@@ -88,11 +95,9 @@ int row_outputs_open(struct row_outputs *outputs, const struct row_output_option
 
 static enum media medium_of_stdout(const struct row_output_options *options)
 {
-	if (options->json)
-		return MEDIA_JSON;
-	if (options->csv)
-		return MEDIA_CSV;
-	return options->format || options->path ? options->format : MEDIA_TEXT;
+	const enum media format = row_output_format(options);
+
+	return format || options->path ? format : MEDIA_TEXT;
 }
 
 int row_outputs_write(struct row_outputs *outputs, const struct sheet *sheet, struct error *error)

@@ -28,6 +28,9 @@ struct option_group row_output_options_group(struct row_output_options *options)
 int row_output_options_check(const struct row_output_options *options, bool lists,
 			     struct error *error);
 
+/* Returns the format that was asked for on stdout, or 0. */
+enum media row_output_format(const struct row_output_options *options);
+
 struct row_outputs {
 	const struct row_output_options *options;
 	struct out_file file;

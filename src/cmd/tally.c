@@ -176,6 +176,7 @@ static int tally_options_parse(int argc, char **argv, struct tally_options *ret,
 	err = option_table_parse(&table, argc, argv, error);
 	if (!err)
 		err = task_options_finish(&ret->tasks, argc, argv, error);
+	ret->probes.list_format = row_output_format(&ret->output);
 	return err ? err : check(ret, error);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/matcher.h"
 #include "sym/symbolizer.h"
+#include "view/table.h"
 
 struct format;
 
@@ -101,10 +102,11 @@ struct probe_options {
 	size_t nr_patterns;
 	/* By pattern: the filter of its tracepoints (probe/find/tracepoint_filter.h); NULL: none */
 	const char *filters[PROBE_PATTERNS_MAX];
-	bool is_regex;	    /* -r, --regexp */
-	bool list;	    /* -l, --list: print what matches, attach nothing */
-	bool force_returns; /* --force: allow return probes on Go, C++, Rust functions */
-	size_t max_probes;  /* 0: default */
+	bool is_regex;		/* -r, --regexp */
+	bool list;		/* -l, --list: print what matches, attach nothing */
+	enum media list_format; /* of --list; 0: lines for scripts */
+	bool force_returns;	/* --force: allow return probes on Go, C++, Rust functions */
+	size_t max_probes;	/* 0: default */
 	const char *debug_folders[DEBUG_FOLDERS_MAX];
 	size_t nr_debug_folders;
 	double budget;	  /* a share of a CPU, 0.05 = 5 %; 0: none; BUDGET_UNSET: default */

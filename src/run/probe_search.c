@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "format/text/sheet_write.h"
 #include "run/complain.h"
 #include "kernel/preflight.h"
 #include "probe/attach/probe_features.h"
@@ -38,6 +40,18 @@ char *probe_label(const struct probe *probe)
 	else
 		written = asprintf(&label, "%s%s", kind, probe->name);
 	return written < 0 ? NULL : label;
+}
+
+const char *probe_kind_name(enum probe_kind kind)
+{
+	static const char *const names[] = {
+		[PROBE_USER] = "function",
+		[PROBE_USDT] = "usdt",
+		[PROBE_KERNEL] = "kernel",
+		[PROBE_TRACEPOINT] = "tracepoint",
+	};
+
+	return names[kind];
 }
 
 uint32_t probe_first_of_name(const struct probe_list *list, uint32_t number)
@@ -139,12 +153,134 @@ static void print_refusal(const char *name, const char *why)
 	fprintf(stderr, ": %s\n", why);
 }
 
+struct listed {
+	const struct probe_list *list;
+	char **labels; /* by probe */
+};
+
+static void free_listed(void *context)
+{
+	struct listed *listed = context;
+	size_t i;
+
+	for (i = 0; i < listed->list->nr_probes; i++)
+		free(listed->labels[i]);
+	free(listed->labels);
+	free(listed);
+}
+
+static struct listed *make_listed(const struct probe_list *list)
+{
+	struct listed *listed = calloc(1, sizeof(*listed));
+	char **labels = calloc(list->nr_probes + 1, sizeof(*labels));
+	size_t i = 0;
+
+	if (listed && labels) {
+		*listed = (struct listed){list, labels};
+		while (i < list->nr_probes && (labels[i] = probe_label(&list->probes[i])))
+			i++;
+		if (i == list->nr_probes)
+			return listed;
+		free_listed(listed);
+		return NULL;
+	}
+	free(listed);
+	free(labels);
+	return NULL;
+}
+
+enum { NAME, KIND, FILE_PATH, OFFSET, OFFSET_HEX, ADDRESS, ADDRESS_HEX, REFUSAL, NR_COLUMNS };
+
+/* Programs get numbers. */
+static const struct column columns[NR_COLUMNS] = {
+	[NAME] = {"name", "NAME", .flags = COLUMN_NAME | COLUMN_OVERFLOWS, .least_width = 36},
+	[KIND] = {"kind", "KIND"},
+	[FILE_PATH] = {"file", "FILE", .flags = COLUMN_NAME | COLUMN_OPTIONAL},
+	[OFFSET] = {"offset", NULL, .media = MEDIA_PROGRAMS},
+	[OFFSET_HEX] = {"offset", "OFFSET", .flags = COLUMN_NUMBER | COLUMN_OPTIONAL,
+			.media = MEDIA_PEOPLE},
+	[ADDRESS] = {"address", NULL, .media = MEDIA_PROGRAMS},
+	[ADDRESS_HEX] = {"address", "ADDRESS", .flags = COLUMN_NUMBER | COLUMN_OPTIONAL,
+			 .media = MEDIA_PEOPLE},
+	[REFUSAL] = {"refusal", "REFUSED", .flags = COLUMN_OPTIONAL},
+};
+
+static void read_probe(const struct listed *listed, size_t number, struct row *row)
+{
+	const struct probe *probe = &listed->list->probes[number];
+	const bool is_user = probe_is_user(probe);
+	char *hex = row->scratch;
+
+	row->cells[NAME] = cell_text(listed->labels[number]);
+	row->cells[KIND] = cell_text(probe_kind_name(probe->kind));
+	if (is_user)
+		row->cells[FILE_PATH] = cell_text(listed->list->files[probe->file].path);
+	if (is_user || (probe->kind == PROBE_KERNEL && probe->offset)) {
+		row->cells[OFFSET] = cell_count(probe->offset);
+		hex += snprintf(hex, ROW_SCRATCH_BYTES / 2, "0x%" PRIx64, probe->offset) + 1;
+		row->cells[OFFSET_HEX] = cell_text(row->scratch);
+	}
+	if (probe->kind == PROBE_KERNEL && probe->address) {
+		row->cells[ADDRESS] = cell_count(probe->address);
+		(void)snprintf(hex, ROW_SCRATCH_BYTES / 2, "0x%" PRIx64, probe->address);
+		row->cells[ADDRESS_HEX] = cell_text(hex);
+	}
+}
+
+static void read_row(const void *context, size_t number, struct row *row)
+{
+	const struct listed *listed = context;
+	const struct probe_list *list = listed->list;
+
+	if (number < list->nr_probes) {
+		read_probe(listed, number, row);
+		return;
+	}
+	row->cells[NAME] = cell_text(list->refusals[number - list->nr_probes].name);
+	row->cells[REFUSAL] = cell_text(list->refusals[number - list->nr_probes].why);
+}
+
+void probe_list_fill(struct sheet *sheet, const struct probe_list *list)
+{
+	struct listed *listed = make_listed(list);
+	const struct table table = {
+		.name = "probes",
+		.columns = columns,
+		.nr_columns = NR_COLUMNS,
+		.nr_rows = list->nr_probes + list->nr_refusals,
+		.read_row = read_row,
+		.context = listed,
+		.never_cut = true,
+	};
+
+	if (!listed) {
+		sheet->failed = true;
+		return;
+	}
+	if (sheet_keep(sheet, listed, free_listed) == 0)
+		sheet_add_table(sheet, MEDIA_ALL, &table);
+}
+
+static int write_list(const struct probe_list *list, enum media format, struct error *error)
+{
+	const struct sheet_style style = {.is_first = true};
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	int err;
+
+	probe_list_fill(&sheet, list);
+	if (sheet_status(&sheet))
+		return error_no_memory(error, "");
+	err = sheet_write(&sheet, format, &style, stdout);
+	return err ? error_set(error, err, "cannot write to standard output: %s", strerror(-err))
+		   : 0;
+}
+
 /*
- * --list: prints a line for each probe on stdout, `name TAB where` (a file and the offset in it, an
- * address in the kernel, or a tracepoint); on stderr what cannot be probed. Returns 0 or a negative
+ * --list without a format: prints a line for each probe on stdout, `name TAB where` (a file and the offset
+ * in it, an address in the kernel, or a tracepoint); on stderr what cannot be probed. Returns 0 or a negative
  * errno.
  */
-static int list_probes(const struct probe_list *list, struct error *error)
+static int print_list(const struct probe_list *list, struct error *error)
 {
 	size_t i;
 
@@ -382,11 +518,11 @@ static int check_any_hook(const struct probe_search *search, struct error *error
 	return -EOPNOTSUPP;
 }
 
-int probe_search_find(struct probe_search *search, const struct probe_options *options,
+int probe_search_list(struct probe_search *search, const struct probe_options *options,
 		      const struct run_config *tasks, struct error *error)
 {
 	size_t i;
-	int err = 0;
+	int err;
 
 	search->options = options;
 	search->is_quiet = tasks->quiet;
@@ -396,18 +532,27 @@ int probe_search_find(struct probe_search *search, const struct probe_options *o
 	else if (tasks->follow || tasks->command) /* children of the command are part of the run */
 		search->follow = FOLLOW_ALWAYS;
 	probe_list_init(&search->list);
-	if (!options->list)
-		err = privileges_check(error);
-	if (err)
-		return err;
 	search->worker = worker_new(error);
 	err = search->worker ? find_targets(search, tasks, error) : error->code;
 	if (err)
 		return err;
 	for (i = 0; i < search->list.nr_notes && !search->is_quiet; i++)
 		complain("%s", search->list.notes[i]);
+	return 0;
+}
+
+int probe_search_find(struct probe_search *search, const struct probe_options *options,
+		      const struct run_config *tasks, struct error *error)
+{
+	int err = options->list ? 0 : privileges_check(error);
+
+	if (!err)
+		err = probe_search_list(search, options, tasks, error);
+	if (err)
+		return err;
 	if (options->list) {
-		err = list_probes(&search->list, error);
+		err = options->list_format ? write_list(&search->list, options->list_format, error)
+					   : print_list(&search->list, error);
 		return err ? err : 1;
 	}
 	probe_features_find(&search->features, options->without);

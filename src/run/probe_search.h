@@ -14,6 +14,7 @@
 #include "probe/attach/probing.h"
 #include "probe/expression/probe_list.h"
 #include "run/config.h"
+#include "view/table.h"
 
 /*
  * How children of the named processes are followed. If only the named process is to pay for the
@@ -55,6 +56,10 @@ struct probe_search {
 	bool thins; /* set by the command: a budget thins out hits before it detaches probes */
 };
 
+/* Finds the probes, for which no privileges are needed. Returns 0 or a negative errno. The caller clears search. */
+int probe_search_list(struct probe_search *search, const struct probe_options *options,
+		      const struct run_config *tasks, struct error *error);
+
 /*
  * Checks privileges and finds the probes. Returns 0, 1 if --list was given and the list was
  * printed, or a negative errno. The caller clears search in each case.
@@ -86,6 +91,12 @@ void probe_notes_after(const struct probe_list *list, const struct probing *prob
  * frees.
  */
 char *probe_label(const struct probe *probe);
+
+/* Returns "function", "usdt", "kernel" or "tracepoint". */
+const char *probe_kind_name(enum probe_kind kind);
+
+/* Adds a table of the probes, and of the matches that cannot be probed. The list must outlive the sheet. */
+void probe_list_fill(struct sheet *sheet, const struct probe_list *list);
 
 /*
  * Returns the index of the first probe in the list with the same name, file and kind: a static

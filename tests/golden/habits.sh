@@ -79,7 +79,7 @@ habits() {
 	klockstat-bpfcc => 2 no command 'klockstat-bpfcc'|  hint: 'stook profile --locks' shows waits for locks, by kind and stack
 	runqlat => 2 no command 'runqlat'|  hint: 'stook sched --hist'; --by pid, tid, comm, cgroup or cpu has one for each
 	trace => 2 no command 'trace'|  hint: events are not printed one by one; 'stook funccount' counts them, 'stook tally' by their arguments
-	list nosuchevent => 1 no event matches 'nosuchevent'|  hint: 'stook list --missing' has events that this host lacks, 'stook funccount -l' functions
+	list nosuchevent => 1 no event matches 'nosuchevent'|  hint: 'stook list --missing' has events that this host lacks, 'stook list PROGRAM:FUNCTION' functions
 	doctor 10 => 2 unexpected argument '10'
 	argdist => 2 no command 'argdist'|  hint: 'stook tally FUNCTION --by arg1', or --value arg1 --hist
 	funclatency c:read => 2 no command 'funclatency'|  hint: 'stook tally FUNCTION --value latency --hist'

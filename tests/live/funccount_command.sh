@@ -97,6 +97,35 @@ place=$(readelf -sW "$SPIN" | awk '$8 == "spin_inner" { print $2 }')
 segment=$(readelf -lW "$SPIN" | awk '$1 == "LOAD" && /R E/ { print $2, $3 }')
 wanted=$(printf '%s+0x%x' "$(readlink -f "$SPIN")" $((0x$place - ${segment#* } + ${segment% *})))
 check_equal "--list: file and offset" "$(awk '$1 == "spin_inner" { print $2 }' "$T/out")" "$wanted"
+# The same as a table, in the formats of tables, by two commands.
+fields() { # fields NAME: the row of a probe in the JSON in $T/out: file, offset, kind
+	python3 -c '
+import json, sys
+for row in json.load(open(sys.argv[1]))["probes"]:
+    if row["name"] == sys.argv[2]:
+        print("%s+%s %s %s" % (row["file"], hex(row["offset"]), row["kind"], row["refusal"]))' "$T/out" "$1"
+}
+funccount --list --json "$SPIN:spin_*"
+check_equal "--list --json: file, offset, kind" "$(fields spin_inner)" "$wanted function None"
+cp "$T/out" "$T/list.json"
+"$STOOK" list --json "$SPIN:spin_*" >"$T/out" 2>"$T/err"
+check_equal "stook list: status 0" $? 0
+check "stook list PROGRAM:FUNCTION: the same" cmp -s "$T/out" "$T/list.json"
+"$STOOK" list --csv "$SPIN:spin_i*" >"$T/out" 2>"$T/err"
+check_equal "stook list --csv" "$(tr -d '\r' <"$T/out" | sed 's/^"spin_inner","function","[^"]*",[0-9]*,.*/spin_inner/')" \
+	'name,kind,file,offset,address,refusal
+spin_inner'
+"$STOOK" list -o "$T/list.md" "$SPIN:spin_i*" >"$T/out" 2>"$T/err"
+check "stook list -o" grep -q 'spin_inner.*0x' "$T/list.md"
+"$STOOK" list 'sched:sched_process_e*' >"$T/out" 2>"$T/err"
+check "stook list: a tracepoint is an event" prints 'sched_process_exec  *tracepoint'
+"$STOOK" list 't:sched:sched_process_e*' >"$T/out" 2>"$T/err"
+check "stook list: t: makes it a probe" prints '^t:sched:sched_process_exec  *tracepoint|^sched:sched_process_exec  *tracepoint'
+"$STOOK" list cpu-clock "$SPIN:spin_i*" >"$T/out" 2>"$T/err"
+check_equal "stook list: events and functions: status 1" $? 1
+check "stook list: events and functions: told" says "list them one after the other"
+"$STOOK" list "$SPIN:nothing" >"$T/out" 2>"$T/err"
+check_equal "stook list: no such function: status 1" $? 1
 funccount --list 't:sched:sched_process_e*'
 check "--list: tracepoints" prints 'sched_process_exec'
 

@@ -1,9 +1,14 @@
 /* run/probe_search: the processes that probes affect, by probed file and selected tasks. */
 #include "run/probe_search.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "format/text/sheet_write.h"
 #include "unit/find_fixture.h"
 #include "unit/test.h"
 
@@ -85,4 +90,73 @@ TEST(probe_reach_of_a_file_that_others_run)
 	CHECK_EQ(reach.link_pid, 0);
 	CHECK(!reach.spares_others);
 	CHECK(!find(&list, false, &family, FOLLOW_UNLESS_SHARED).spares_others);
+}
+
+static char *write_list(const struct probe_list *list, enum media medium)
+{
+	const struct sheet_style style = {.is_first = true};
+	struct sheet sheet = {0};
+	char *text = NULL;
+	size_t nr;
+	FILE *stream = open_memstream(&text, &nr);
+
+	CHECK(stream != NULL);
+	probe_list_fill(&sheet, list);
+	CHECK_EQ(sheet_status(&sheet), 0);
+	CHECK_EQ(sheet_write(&sheet, medium, &style, stream), 0);
+	CHECK_EQ(fclose(stream), 0);
+	sheet_clear(&sheet);
+	return text;
+}
+
+TEST(probe_list_as_a_table)
+{
+	struct probe probes[] = {
+		{.kind = PROBE_USER, .name = "main", .offset = 0x1130, .is_return = true},
+		{.kind = PROBE_KERNEL, .name = "vfs_read", .address = 0xffffffff81000010},
+		{.kind = PROBE_TRACEPOINT, .name = "sched:sched_switch"},
+	};
+	struct probe_refusal refusal = {"memcpy", "an IFUNC resolver"};
+	const struct probe_list list = {.probes = probes,
+					.nr_probes = ARRAY_SIZE(probes),
+					.files = &own,
+					.nr_files = 1,
+					.refusals = &refusal,
+					.nr_refusals = 1};
+	char *text = write_list(&list, MEDIA_CSV);
+
+	CHECK_STR(text, "name,kind,file,offset,address,refusal\r\n"
+			"\"r:main\",\"function\",\"/nobody/has/this\",4400,,\r\n"
+			"\"vfs_read\",\"kernel\",,,18446744071578845200,\r\n"
+			"\"sched:sched_switch\",\"tracepoint\",,,,\r\n"
+			"\"memcpy\",,,,,\"an IFUNC resolver\"\r\n");
+	free(text);
+	text = write_list(&list, MEDIA_TEXT);
+	CHECK(strstr(text, "r:main") && strstr(text, " 0x1130") &&
+	      strstr(text, " 0xffffffff81000010") && strstr(text, " an IFUNC resolver\n"));
+	free(text);
+	text = write_list(&list, MEDIA_JSON);
+	CHECK(strstr(text, "{\"name\": \"r:main\", \"kind\": \"function\", \"file\": "
+			   "\"/nobody/has/this\", \"offset\": 4400, \"address\": null, "
+			   "\"refusal\": null}"));
+	free(text);
+}
+
+TEST(probe_list_as_a_table_without_memory)
+{
+	const struct probe_list list = of_user;
+	size_t nth;
+	int err = -ENOMEM;
+
+	for (nth = 1; err; nth++) {
+		struct sheet sheet = {0};
+
+		(void)test_fail_allocation(nth);
+		probe_list_fill(&sheet, &list);
+		(void)test_fail_allocation(0);
+		err = sheet_status(&sheet);
+		CHECK(!err || err == -ENOMEM);
+		sheet_clear(&sheet);
+	}
+	CHECK(nth > 3);
 }
