@@ -146,7 +146,8 @@ static int add_event(struct profile_options *options, const char *name, struct e
 		(void)error_set(error, -EINVAL, "events are sampled one by one, not as group '%s'",
 				name);
 		error_hint(error,
-			   "leave out the braces: each event becomes a value of the profile");
+			   "-e A,B makes each event a value of the profile; --ratio B/A counts B "
+			   "beside each sample of A, in one group");
 		return -EINVAL;
 	}
 	err = event_parse(name, &event, error);

@@ -164,6 +164,7 @@ spin=$PID
 timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -p "$spin" >/dev/full 2>"$T/err"
 check_equal "/dev/full: status 1" $? 1
 check "/dev/full: error message" says 'space|full'
+check "a group: hint how to sample its events, or to count one beside the other" says 'hint: -e A,B .*--ratio B/A'
 timeout 20 "$STOOK" profile -f -q -F 99 -d 0.3 -p "$spin" >&- 2>"$T/err"
 check_equal "closed standard output: status 1" $? 1
 check "closed standard output: error message" says 'cannot write to standard output'
