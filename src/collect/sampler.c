@@ -1318,6 +1318,29 @@ static bool is_short(uint64_t enabled_ns, uint64_t sampled_ns)
 	       sampled_ns - enabled_ns > 50 * NS_PER_MS + sampled_ns / 100;
 }
 
+/* A pinned event that finds no counter is no longer enabled; any other one waits for a counter. */
+void sampling_add_cpu(struct sampling_reading *sum, uint32_t cpu,
+		      const struct sampling_reading *of_cpu, bool was_away, uint64_t sampled_ns)
+{
+	const uint64_t missing_ns =
+		sampled_ns > of_cpu->enabled_ns ? sampled_ns - of_cpu->enabled_ns : 0;
+
+	sum->events += of_cpu->events;
+	sum->enabled_ns += of_cpu->enabled_ns;
+	sum->running_ns += of_cpu->running_ns;
+	if (!was_away && !is_short(of_cpu->enabled_ns, sampled_ns))
+		return;
+	if (!was_away && !of_cpu->running_ns) {
+		sum->uncounted_cpu = cpu;
+		sum->nr_uncounted++;
+		sum->uncounted_ns += missing_ns;
+		return;
+	}
+	sum->short_cpu = cpu;
+	sum->nr_short++;
+	sum->short_ns += missing_ns;
+}
+
 void sampling_read(const struct sampling *sampling, uint64_t sampled_ns,
 		   struct sampling_reading *ret)
 {
@@ -1329,16 +1352,8 @@ void sampling_read(const struct sampling *sampling, uint64_t sampled_ns,
 		struct sampling_reading sum = sampled->gone;
 
 		read_one(sampled, &sum);
-		ret->events += sum.events;
-		ret->enabled_ns += sum.enabled_ns;
-		ret->running_ns += sum.running_ns;
 		ret->gone_ns += sampled->gone.enabled_ns;
-		if (!sampled->was_away && !is_short(sum.enabled_ns, sampled_ns))
-			continue;
-		ret->short_cpu = sampled->cpu;
-		ret->nr_short++;
-		if (sampled_ns > sum.enabled_ns)
-			ret->short_ns += sampled_ns - sum.enabled_ns;
+		sampling_add_cpu(ret, sampled->cpu, &sum, sampled->was_away, sampled_ns);
 	}
 }
 

@@ -225,11 +225,19 @@ struct sampling_reading {
 	uint64_t enabled_ns; /* summed over the CPUs */
 	uint64_t running_ns; /* less than enabled_ns when counters are multiplexed */
 	uint64_t gone_ns;    /* part of enabled_ns: before CPUs went offline */
-	/* CPUs that were not sampled all the time: their number, one of them, and the time without samples. */
+	/* CPUs that were offline at times: their number, one of them, and the time without samples. */
 	size_t nr_short;
 	uint32_t short_cpu;
 	uint64_t short_ns;
+	/* The same of CPUs on which the event never had a counter. */
+	size_t nr_uncounted;
+	uint32_t uncounted_cpu;
+	uint64_t uncounted_ns;
 };
+
+/* Adds what was read on a CPU. was_away: the CPU was offline at times. */
+void sampling_add_cpu(struct sampling_reading *sum, uint32_t cpu,
+		      const struct sampling_reading *of_cpu, bool was_away, uint64_t sampled_ns);
 
 void sampling_read(const struct sampling *sampling, uint64_t sampled_ns,
 		   struct sampling_reading *ret);

@@ -1581,6 +1581,9 @@ static void summarize_events(const struct session *session, struct session_summa
 			.running_share = reading->enabled_ns ? (double)reading->running_ns /
 								       (double)reading->enabled_ns
 							     : 1,
+			.nr_cpus_uncounted = reading->nr_uncounted,
+			.uncounted_cpu = reading->uncounted_cpu,
+			.uncounted_ns = reading->uncounted_ns,
 		};
 		ret->unseen += ret->events[i].unseen;
 		if (event_is_clock(&session->events[i].event))

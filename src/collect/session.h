@@ -122,6 +122,10 @@ struct session_summary {
 		uint64_t occurrences; /* on all CPUs; scaled up for time when not running */
 		uint64_t unseen;      /* estimated number of ticks skipped by the kernel */
 		double running_share; /* of the time; below 1 when counters are multiplexed */
+		/* CPUs on which it never had a counter: their number, one of them, the time without samples. */
+		size_t nr_cpus_uncounted;
+		uint32_t uncounted_cpu;
+		uint64_t uncounted_ns;
 	} events[WIRE_MAX_EVENTS];
 	uint64_t nr_process_events; /* sideband events: forks, execs, exits, mappings */
 	uint64_t nr_lost_events;    /* sideband events dropped: ring full */

@@ -253,6 +253,14 @@ static void say_events(struct verdict *verdict, const struct profile *profile)
 			    "%s had a counter %.1f %% of the time (multiplexed): counts are scaled "
 			    "up",
 			    name, 100 * event->running_share);
+		if (event->nr_cpus_uncounted == 1)
+			say(verdict, "events",
+			    "%s had no counter on CPU %u: %.2f s without samples", name,
+			    event->uncounted_cpu, (double)event->uncounted_ns / 1e9);
+		if (event->nr_cpus_uncounted > 1)
+			say(verdict, "events",
+			    "%s had no counter on %zu CPUs: %.2f CPU seconds without samples", name,
+			    event->nr_cpus_uncounted, (double)event->uncounted_ns / 1e9);
 	}
 	if (!run->nr_intervals && ratio_find(&ratio, profile))
 		say(verdict, "events", "%s %s", ratio_number(ratio.whole, text), ratio.text);

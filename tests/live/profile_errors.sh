@@ -104,6 +104,10 @@ if build refuse_events.so special/refuse_events.c cc -shared -fPIC -O1; then
 	REFUSE_PRECISE=1 profile -e cycles:P -d 0.1 --no-symbols -f
 	check_equal "P without precise events: status" "$STATUS" 0
 	check "P without precise events: the level is told" says 'precise level 0'
+	REFUSE_COUNTERS=1 profile -e cycles:D -d 0.3 --no-symbols -f
+	check_equal "a pinned event without a counter: status" "$STATUS" 0
+	check "a pinned event without a counter: told" says 'cycles:D had no counter on .*CPU.* without samples'
+	check "a pinned event without a counter: the CPUs were not offline" eval '! says offline'
 	unset LD_PRELOAD REFUSE_ERRNO
 fi
 refused "-F above the kernel's limit" 1 'the highest frequency is [0-9]' -e cpu-clock -F 1000000 -d 9
@@ -154,6 +158,7 @@ refused "a tracepoint and an event" 2 "both 'cs' and 'sched:sched_switch'" \
 refused "too many events" 2 'more than 8 events' -e cs,faults,major-faults,minor-faults \
 	-e cpu-migrations,cpu-clock,task-clock,alignment-faults,emulation-faults -d 9
 refused "a group" 2 'one by one' -e '{cs,page-faults}' -d 9
+check "a group: hint how to sample its events, or to count one beside the other" says 'hint: -e A,B .*--ratio B/A'
 refused "a breakpoint without an address" 2 "bad breakpoint 'mem:main'" -e mem:main -d 9
 
 # --- output that fails ------------------------------------------------------------------------------
@@ -164,7 +169,6 @@ spin=$PID
 timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -p "$spin" >/dev/full 2>"$T/err"
 check_equal "/dev/full: status 1" $? 1
 check "/dev/full: error message" says 'space|full'
-check "a group: hint how to sample its events, or to count one beside the other" says 'hint: -e A,B .*--ratio B/A'
 timeout 20 "$STOOK" profile -f -q -F 99 -d 0.3 -p "$spin" >&- 2>"$T/err"
 check_equal "closed standard output: status 1" $? 1
 check "closed standard output: error message" says 'cannot write to standard output'

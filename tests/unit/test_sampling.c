@@ -118,3 +118,42 @@ TEST(sizes_fit_into_a_limit)
 	CHECK(fit(1, &sizes) > 1); /* the least */
 	CHECK(sizes.ring_bytes >= 65536 && sizes.max_counts >= 1024 && sizes.max_threads >= 4096);
 }
+
+static const uint64_t second = 1000000000;
+
+TEST(reading_of_a_cpu_that_was_offline)
+{
+	const struct sampling_reading half = {
+		.events = 7, .enabled_ns = second / 2, .running_ns = second / 4};
+	struct sampling_reading sum = {0};
+
+	sampling_add_cpu(&sum, 0, &half, false, second / 2);
+	CHECK_EQ(sum.nr_short + sum.nr_uncounted, 0);
+	sampling_add_cpu(&sum, 3, &half, true, second);
+	CHECK_EQ(sum.events, 14);
+	CHECK_EQ(sum.enabled_ns, second);
+	CHECK_EQ(sum.running_ns, second / 2);
+	CHECK_EQ(sum.nr_short, 1);
+	CHECK_EQ(sum.short_cpu, 3);
+	CHECK_EQ(sum.short_ns, second / 2);
+	/* It was not noticed. */
+	sampling_add_cpu(&sum, 4, &half, false, second);
+	CHECK_EQ(sum.nr_short, 2);
+	/* It was away all the time. */
+	sampling_add_cpu(&sum, 5, &(struct sampling_reading){0}, true, second);
+	CHECK_EQ(sum.nr_short, 3);
+	CHECK_EQ(sum.nr_uncounted, 0);
+}
+
+/* A pinned event is read as nothing. */
+TEST(reading_of_an_event_without_a_counter)
+{
+	struct sampling_reading sum = {0};
+
+	sampling_add_cpu(&sum, 2, &(struct sampling_reading){0}, false, second);
+	CHECK_EQ(sum.nr_short, 0);
+	CHECK_EQ(sum.short_ns, 0);
+	CHECK_EQ(sum.nr_uncounted, 1);
+	CHECK_EQ(sum.uncounted_cpu, 2);
+	CHECK_EQ(sum.uncounted_ns, second);
+}

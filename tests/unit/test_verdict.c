@@ -165,6 +165,16 @@ TEST(verdict_on_events)
 		     "         cache-misses had a counter 62.5 % of the time (multiplexed): ") !=
 	      NULL);
 	free(text);
+	figures.session.events[0].nr_cpus_uncounted = 1;
+	figures.session.events[0].uncounted_cpu = 3;
+	figures.session.events[0].uncounted_ns = 2500 * NS_PER_MS;
+	figures.session.events[1].nr_cpus_uncounted = 2;
+	figures.session.events[1].uncounted_ns = 5 * NS_PER_SEC;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "cycles had no counter on CPU 3: 2.50 s without samples\n") != NULL);
+	CHECK(strstr(text, "cache-misses had no counter on 2 CPUs: 5.00 CPU seconds without "
+			   "samples\n") != NULL);
+	free(text);
 	make_and_write(&figures, MEDIA_JSON, &text);
 	CHECK(strstr(text,
 		     "{\"event\": \"cache-misses\", \"samples\": 3, \"sampled\": 300, "
