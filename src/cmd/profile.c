@@ -575,19 +575,28 @@ static void choose_event(struct profile_options *options, uint32_t cpu)
 		complain("no hardware counter here (a virtual machine?): sampling cpu-clock");
 }
 
-/* Modifier P: the highest precise level that the kernel accepts. */
+/*
+ * Modifier P: the highest precise level that the kernel accepts. p, pp and ppp: this level, or the highest below. Imprecise
+ * samples are an answer to P only.
+ */
 static void choose_precision(const struct profile_options *options, struct event *event,
 			     uint32_t cpu)
 {
 	struct perf_event_attr *attr = &event->attr;
+	const unsigned asked = event->is_most_precise ? 3 : attr->precise_ip;
 
-	if (!event->is_most_precise)
-		return;
-	for (attr->precise_ip = 3; attr->precise_ip; attr->precise_ip--)
+	for (attr->precise_ip = asked; attr->precise_ip; attr->precise_ip--)
 		if (!perf_is_missing(sampling_try(event, cpu, NULL)))
 			break;
-	if (!options->tasks.quiet)
+	if (!attr->precise_ip && !event->is_most_precise)
+		attr->precise_ip = asked;
+	if (options->tasks.quiet)
+		return;
+	if (event->is_most_precise)
 		complain("%s: precise level %u", event->name, (unsigned)attr->precise_ip);
+	else if (attr->precise_ip < asked)
+		complain("%s: precise level %u, the highest here", event->name,
+			 (unsigned)attr->precise_ip);
 }
 
 /* An event of one kind of cores is sampled on these. */

@@ -104,6 +104,12 @@ if build refuse_events.so special/refuse_events.c cc -shared -fPIC -O1; then
 	REFUSE_PRECISE=1 profile -e cycles:P -d 0.1 --no-symbols -f
 	check_equal "P without precise events: status" "$STATUS" 0
 	check "P without precise events: the level is told" says 'precise level 0'
+	REFUSE_PRECISE=3 profile -e cycles:ppp -d 0.1 --no-symbols -f
+	check_equal "ppp on a PMU with pp: status" "$STATUS" 0
+	check_equal "ppp on a PMU with pp: the level is told once" \
+		"$(grep -c 'cycles:ppp: precise level 2, the highest here' "$T/err")" 1
+	REFUSE_PRECISE=3 profile -e cycles:pp -d 0.1 --no-symbols -f
+	check "pp on a PMU with pp: nothing to tell" eval '! says "precise level"'
 	REFUSE_COUNTERS=1 profile -e cycles:D -d 0.3 --no-symbols -f
 	check_equal "a pinned event without a counter: status" "$STATUS" 0
 	check "a pinned event without a counter: told" says 'cycles:D had no counter on .*CPU.* without samples'
