@@ -76,7 +76,8 @@ if ! lacks rpm rpmbuild rpm; then
 	tail -n 20 "$work/said" >&2
 	rpm=$(ls build/rpm/RPMS/*/stook-[0-9]*.rpm)
 	rpm -qlp "$rpm" >"$work/files" 2>/dev/null
-	for file in usr/bin/stook usr/lib/systemd/system/stook-agent.service usr/share/man/man1/stook-agent.1.gz \
+	# Debian's rpmbuild does not compress manual pages.
+	for file in usr/bin/stook usr/lib/systemd/system/stook-agent.service 'usr/share/man/man1/stook-agent.1(.gz)?' \
 		etc/stook/agent.conf usr/share/bash-completion/completions/stook usr/share/zsh/site-functions/_stook \
 		usr/share/fish/vendor_completions.d/stook.fish; do
 		check "rpm: $file" has "^/$file$" "$work/files"

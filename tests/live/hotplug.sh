@@ -120,6 +120,7 @@ for options in '' '--budget 5%' '--timeline 0.1'; do
 		"$(grep "^sleep-$SLEEPER;\[sleeping\];\[since before the run\]" "$T/out.folded" | total)" -ge 700000000
 	check "off CPU${options:+, $options}: threads that wait on both CPUs" grep -q '^mix-' "$T/out.folded"
 done
+
 # Counters are opened again, and what a group counted before is kept.
 start "$STOOK" stat -a --per-cpu --csv -e 'cpu-clock,{context-switches,page-faults}' -o "$T/stat.csv" -d 60
 RUN=$PID
