@@ -30,7 +30,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "cmd/code_names.h"
+#include "run/code_names.h"
 #include "cmd/inputs.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"

@@ -10,7 +10,7 @@
  * A first Ctrl-C during naming ends naming: the profile is written with the names found so far.
  *
  * Files are found by build id: at the recorded path if the file there has the same id, else among
- * the debug files. Names from the recording host (kernel, JIT-compiled code) are kept. See cmd/code_names.h.
+ * the debug files. Names from the recording host (kernel, JIT-compiled code) are kept. See run/code_names.h.
  */
 #include "cmd/commands.h"
 
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "cmd/code_names.h"
+#include "run/code_names.h"
 #include "cmd/inputs.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"

@@ -977,7 +977,7 @@ static void compact(struct drain *drain)
 	bytes = held ? malloc(held) : NULL;
 	if (held && !bytes)
 		return; /* next time */
-	for (i = 0; i < drain->nr_records; i++) {
+	for (i = 0; bytes && i < drain->nr_records; i++) {
 		const struct wire_record *record = record_at(drain, i);
 		const size_t nr = wire_record_bytes(record);
 

@@ -2,11 +2,11 @@
  * Names for code of a profile that was recorded, or stored, without them, from files on this machine with the same
  * build ids: at the recorded path, or among the debug files. Names that the profile has are kept.
  *
- * In a process without rights (cmd/inputs.h), the profile's modules and frames go to its host, which names them and
+ * In a process without rights (worker/sandbox.h), the profile's modules and frames go to its host, which names them and
  * sends them back.
  */
-#ifndef STOOK_CMD_CODE_NAMES_H
-#define STOOK_CMD_CODE_NAMES_H
+#ifndef STOOK_RUN_CODE_NAMES_H
+#define STOOK_RUN_CODE_NAMES_H
 
 #include <stddef.h>
 
@@ -36,7 +36,7 @@ void code_names_clear(struct code_names *names);
 int code_names_add(struct code_names *names, struct profile *profile, struct sandbox *sandbox,
 		   struct error *error);
 
-/* In the host: the answer of struct confined, with a struct code_names as context. */
+/* In the host: answers a sandbox's question; context is a struct code_names. */
 int code_names_answer(void *context, const void *question, size_t nr, void **ret, size_t *ret_nr,
 		      struct error *error);
 

@@ -1,4 +1,8 @@
-#include "cmd/code_names.h"
+/*
+ * The naming of a profile that has none, for commands that read profiles. As root it is done by the host of a process
+ * without rights: a profile with the code to name goes to the host, and comes back with names.
+ */
+#include "run/code_names.h"
 
 #include <errno.h>
 #include <stdio.h>
