@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "run/code_names.h"
 #include "cmd/inputs.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
+#include "run/code_names.h"
 #include "run/complain.h"
 #include "run/outputs.h"
 
