@@ -324,7 +324,9 @@ static void configure_waits(struct sampler_bpf *bpf, const struct sampler_config
 	bpf->rodata->has_budget = waits->budget_share > 0;
 	bpf->rodata->only_io_waits = waits->only_io;
 	bpf->rodata->spare_slot = spare_slot;
-	(void)bpf_map__set_max_entries(bpf->maps.waiting_threads, (uint32_t)config->max_threads);
+	/* Waits for locks of the kernel have a map of their own. */
+	(void)bpf_map__set_max_entries(bpf->maps.waiting_threads,
+				       follows_switches ? (uint32_t)config->max_threads : 1);
 	(void)bpf_map__set_max_entries(bpf->maps.wait_costs, nr_cpus);
 	(void)bpf_map__set_value_size(bpf->maps.waiting_threads, waiting_bytes(waits));
 }

@@ -6,7 +6,8 @@
 # asleep for the time that it asked for, or longer, and runnable for the rest.
 #
 # The CPU time of a thread is less than its time on a CPU if the hypervisor ran something else meanwhile: in bursts, up
-# to 4 % for the disk. So the sum may be less by waits_stolen_ns, that time of all threads.
+# to 4 % for the disk. So the sum may be less by waits_stolen_ns, that time of all threads. Time in interrupts of the
+# disk is not CPU time of the thread that they hit: 0.6 % of one that faults.
 #
 # The scheduler counts most of a switch as CPU time of the thread that it switches to, and it is off CPU until the
 # switch is reported: 1.8 us on average for a thread that wakes an idle CPU of a virtual machine, where it rearms timers.
@@ -89,7 +90,8 @@ judge() {
 			if (far(got, want, most(want / 100, 50e3 * calls[tid])))
 				printf "%s: %.3f ms, measured %.3f; ", name[tid], got / 1e6, want / 1e6
 			sum = all[tid] + run[tid]
-			if (sum + stolen + 100 * calls[tid] < 0.995 * wall[tid] ||
+			least = name[tid] ~ /fault/ ? 0.99 : 0.995
+			if (sum + stolen + 100 * calls[tid] < least * wall[tid] ||
 			    sum > 1.005 * most_wall[tid] + 3e3 * calls[tid])
 				printf "%s: run and off CPU %.3f ms of %.3f to %.3f, %.3f stolen; ", name[tid],
 					sum / 1e6, wall[tid] / 1e6, most_wall[tid] / 1e6, stolen / 1e6
@@ -459,7 +461,11 @@ short=$(for i in 1 2 3 4; do
 done)
 check_equal "--wall -i: all of the time of a thread is in each interval" "$short" ""
 stop "$SPINNER"
+# The kernel leaves out a name that was seen once; beside one that waits all the time, others matter little.
+start "$PROGRAMS/wait_mix" 100
+MIX=$PID
 profile --off-cpu --comm '^waits$' -a -o "$T/waits.folded" 2
+stop "$MIX"
 check "--comm: other names are left out in the kernel" test "$(stat_of filtered)" -gt "$(stat_of hidden)"
 check_equal "--comm: every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
 profile --wall --state running --comm '^waits$' -a -o "$T/waits.folded" 0.5
