@@ -6,8 +6,7 @@
 # asleep for the time that it asked for, or longer, and runnable for the rest.
 #
 # The CPU time of a thread is less than its time on a CPU if the hypervisor ran something else meanwhile: in bursts, up
-# to 4 % for the disk. So the sum may be less by waits_stolen_ns, that time of all threads. Time in interrupts of the
-# disk is not CPU time of the thread that they hit: 0.6 % of one that faults.
+# to 4 % for the disk. So the sum may be less by waits_stolen_ns, that time of all threads.
 #
 # The scheduler counts most of a switch as CPU time of the thread that it switches to, and it is off CPU until the
 # switch is reported: 1.8 us on average for a thread that wakes an idle CPU of a virtual machine, where it rearms timers.
@@ -46,9 +45,6 @@ named_profile() {
 # for the threads that spin, all of the thread's time off its CPU counts, and by unwind tables most of it must be in the
 # path.
 #
-# w-spin-0 and w-spin-1 never wait, and share a CPU with others by their weights: of what is left after the time in the
-# queue, they have 1024 to 335 parts, however busy the machine is, to some slices of the scheduler.
-#
 # What ends before the mappings of a new process are known has frames [unknown]; it may be in any path.
 judge() {
 	awk -v by_tables="$3" -v stolen="$(stat_of waits_stolen_ns)" '
@@ -70,15 +66,9 @@ judge() {
 		if (index($0, "[sleeping];") && index($0, ";" path[tid] ";")) sleeping[tid] += ns
 		if (index($0, "[runnable];")) runnable[tid] += ns
 		if (index($0, "[stopped];")) stopped[tid] += ns
-		if (index($0, "[blocked];")) blocked[tid] += ns
 	}
 	END {
 		for (tid in wall) {
-			if (name[tid] ~ /spin/) {
-				on_cpu[name[tid]] = wall[tid] - runnable[tid]
-				unsure += most_wall[tid] - wall[tid] # queued before it began, or after its end
-			}
-			if (name[tid] ~ /disk|fault/ && !blocked[tid]) printf "%s: never blocked; ", name[tid]
 			got = in_path[tid]
 			want = off[tid]
 			if (name[tid] ~ /spin/) { got = runnable[tid]; want = wall[tid] - run[tid] }
@@ -90,8 +80,7 @@ judge() {
 			if (far(got, want, most(want / 100, 50e3 * calls[tid])))
 				printf "%s: %.3f ms, measured %.3f; ", name[tid], got / 1e6, want / 1e6
 			sum = all[tid] + run[tid]
-			least = name[tid] ~ /fault/ ? 0.99 : 0.995
-			if (sum + stolen + 100 * calls[tid] < least * wall[tid] ||
+			if (sum + stolen + 100 * calls[tid] < 0.995 * wall[tid] ||
 			    sum > 1.005 * most_wall[tid] + 3e3 * calls[tid])
 				printf "%s: run and off CPU %.3f ms of %.3f to %.3f, %.3f stolen; ", name[tid],
 					sum / 1e6, wall[tid] / 1e6, most_wall[tid] / 1e6, stolen / 1e6
@@ -101,11 +90,6 @@ judge() {
 			if (by_tables && name[tid] ~ /futex/ && in_path[tid] < 0.8 * all[tid])
 				printf "w-futex: %.3f ms in its path; ", in_path[tid] / 1e6
 		}
-		share = on_cpu["w-spin-1"] * 1024 / 335
-		printf "w-spin-1 ran %.3f ms, w-spin-0 %.3f ms: by weight %.3f\n", on_cpu["w-spin-1"] / 1e6,
-			on_cpu["w-spin-0"] / 1e6, share / on_cpu["w-spin-0"] > "/dev/stderr"
-		if (far(share, on_cpu["w-spin-0"], on_cpu["w-spin-0"] / 20 + 30e6 + 3 * unsure))
-			printf "w-spin-0 and w-spin-1: %.3f and %.3f ms; ", on_cpu["w-spin-0"] / 1e6, on_cpu["w-spin-1"] / 1e6
 		printf "w-stop stopped %.3f ms, between %.3f and %.3f\n", stopped[stopped_tid] / 1e6, least_ns / 1e6,
 			most_ns / 1e6 > "/dev/stderr"
 		if (stopped[stopped_tid] < least_ns || stopped[stopped_tid] > most_ns)

@@ -1,6 +1,6 @@
 /*
- * waits SECONDS [FILE]: threads whose waits are known by construction, which measure themselves. FILE
- * and FILE.faults are written to; without them, no thread waits for a disk.
+ * waits SECONDS FILE: threads whose waits are known by construction, which measure themselves. FILE
+ * is written to.
  *
  * Each thread calls one path again and again, and each call is measured: the time that passed minus
  * the thread's CPU time is what the thread was off its CPU. At the end, on stdout:
@@ -14,13 +14,11 @@
  *
  * - w-sleep sleeps, for random times.
  * - w-ping and w-pong hand a byte to each other in pipes.
- * - w-futex waits for a condition that the main thread signals, w-disk for a file to be written, w-fault in page faults
- *   for a file that is not in memory.
- * - w-spin-0 and w-spin-1 share a CPU and never wait; with nice 0 and 5, the scheduler gives them CPU time as 1024 to
- *   335. w-yield shares it, too, and gives it away.
+ * - w-futex waits for a condition that the main thread signals, w-disk for a file to be written.
+ * - w-spin-0 and w-spin-1 share a CPU and never wait; w-yield does, too, and gives it away.
  * - w-stop is a process that burns CPU time and is stopped and continued.
  *
- * The system call's wrapper has no frame, nor has a leaf, so that a walk by frame pointers skips its caller: tests
+ * The system call's wrapper has no frame, so that a walk by frame pointers skips its caller: tests
  * look for the function one call further out.
  */
 #include <fcntl.h>
@@ -31,22 +29,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "burn.h"
 
-#define DISK_BYTES  4096
-#define FAULT_PAGES 256
+#define DISK_BYTES 4096
 
 struct worker {
 	const char *name, *path;
 	void (*run)(struct worker *worker);
 	int cpu; /* -1: any */
-	int nice;
 	int in, out;
 	uint64_t random;
 	uint64_t created_ns, began_ns, ended_ns, joined_ns, run_ns;
@@ -55,7 +49,7 @@ struct worker {
 };
 
 static uint64_t end_ns;
-static const volatile char *fault_page;
+static const char *disk_path;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static unsigned signalled;
@@ -139,21 +133,6 @@ NAMED void in_write(struct worker *worker)
 	write_once(worker);
 }
 
-NAMED void touch_once(void)
-{
-	(void)*fault_page;
-}
-
-NAMED void fault_once(void)
-{
-	touch_once();
-}
-
-NAMED void in_fault(struct worker *worker)
-{
-	fault_once();
-}
-
 NAMED void burn_once(void)
 {
 	BURN_TURNS(400000);
@@ -205,22 +184,6 @@ static void run_write(struct worker *worker)
 	measure(worker, in_write);
 }
 
-/* A page that is mapped stays in memory; MADV_RANDOM keeps its neighbours from being read with it. */
-static void run_fault(struct worker *worker)
-{
-	const long bytes = sysconf(_SC_PAGESIZE);
-	const off_t offset = (off_t)random_between(&worker->random, 0, FAULT_PAGES - 1) * bytes;
-	void *page = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, worker->in, offset);
-
-	if (page == MAP_FAILED)
-		return;
-	madvise(page, (size_t)bytes, MADV_RANDOM);
-	fault_page = page;
-	measure(worker, in_fault);
-	munmap(page, (size_t)bytes);
-	posix_fadvise(worker->in, offset, bytes, POSIX_FADV_DONTNEED);
-}
-
 static void run_spin(struct worker *worker)
 {
 	measure(worker, in_spin);
@@ -247,7 +210,6 @@ static void *run(void *argument)
 		CPU_SET(worker->cpu, &cpus);
 		sched_setaffinity(0, sizeof(cpus), &cpus);
 	}
-	setpriority(PRIO_PROCESS, 0, worker->nice);
 	while (goes_on())
 		worker->run(worker);
 	if (worker->out >= 0)
@@ -290,55 +252,34 @@ static pid_t start_stopped(void)
 		burn_once();
 }
 
-/* Returns a file none of whose pages are in memory; -1: none. */
-static int open_faults(const char *path)
-{
-	const size_t bytes = FAULT_PAGES * (size_t)sysconf(_SC_PAGESIZE);
-	char *zeros = calloc(1, bytes), name[4096];
-	int fd;
-
-	snprintf(name, sizeof(name), "%s.faults", path);
-	fd = open(name, O_RDWR | O_CREAT, 0600);
-	if (fd >= 0 && (!zeros || pwrite(fd, zeros, bytes, 0) != (ssize_t)bytes || fsync(fd)))
-		perror("waits: cannot write a file");
-	if (fd >= 0)
-		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	free(zeros);
-	return fd;
-}
-
 int main(int argc, char **argv)
 {
 	static struct worker workers[] = {
-		{"w-sleep", "in_sleep", run_sleep, -1, 0, -1, -1},
+		{"w-sleep", "in_sleep", run_sleep, -1, -1, -1},
 		{"w-ping", "in_read", run_ping, -1},
 		{"w-pong", "in_read", run_ping, -1},
-		{"w-futex", "in_futex", run_futex, -1, 0, -1, -1},
-		{"w-spin-0", "in_spin", run_spin, 0, 0, -1, -1},
-		{"w-spin-1", "in_spin", run_spin, 0, 5, -1, -1},
-		{"w-yield", "in_yield", run_yield, 0, 0, -1, -1},
-		{"w-disk", "in_write", run_write, -1, 0, -1, -1},
-		{"w-fault", "in_fault", run_fault, -1, 0, -1, -1},
+		{"w-futex", "in_futex", run_futex, -1, -1, -1},
+		{"w-disk", "in_write", run_write, -1, -1},
+		{"w-spin-0", "in_spin", run_spin, 0, -1, -1},
+		{"w-spin-1", "in_spin", run_spin, 0, -1, -1},
+		{"w-yield", "in_yield", run_yield, 0, -1, -1},
 	};
-	enum { ALL = sizeof(workers) / sizeof(workers[0]), OF_FILES = 2 };
-	const int nr = argc < 3 ? ALL - OF_FILES : ALL;
-	pthread_t threads[ALL];
+	enum { NR = sizeof(workers) / sizeof(workers[0]) };
+	pthread_t threads[NR];
 	int there[2], back[2], i;
 	pid_t pid;
 
-	if (argc < 2 || pipe(there) || pipe(back)) {
-		fprintf(stderr, "usage: waits SECONDS [FILE]\n");
+	if (argc < 3 || pipe(there) || pipe(back)) {
+		fprintf(stderr, "usage: waits SECONDS FILE\n");
 		return 2;
 	}
-	if (argc > 2) {
-		workers[ALL - 2].out = open(argv[2], O_RDWR | O_CREAT | O_DIRECT | O_SYNC, 0600);
-		workers[ALL - 1].in = open_faults(argv[2]);
-	}
+	disk_path = argv[2];
 	end_ns = monotonic_ns() + (uint64_t)(atof(argv[1]) * 1e9);
 	workers[1].out = there[1], workers[1].in = back[0];
 	workers[2].out = back[1], workers[2].in = there[0];
+	workers[4].out = open(disk_path, O_RDWR | O_CREAT | O_DIRECT | O_SYNC, 0600);
 	pid = start_stopped();
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < NR; i++) {
 		workers[i].random = 88172645463325252ULL + (uint64_t)i;
 		workers[i].created_ns = monotonic_ns();
 		pthread_create(&threads[i], NULL, run, &workers[i]);
@@ -351,7 +292,7 @@ int main(int argc, char **argv)
 		pthread_cond_broadcast(&condition);
 		pthread_mutex_unlock(&lock);
 	}
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < NR; i++) {
 		/* Until the thread has seen the end. */
 		while (pthread_tryjoin_np(threads[i], NULL)) {
 			pthread_mutex_lock(&lock);
@@ -364,7 +305,7 @@ int main(int argc, char **argv)
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &i, 0);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < NR; i++) {
 		struct worker *worker = &workers[i];
 
 		printf("thread %s %d %s %llu %llu %llu %llu %llu %llu\n", worker->name, worker->tid,
