@@ -444,7 +444,7 @@ static void size_pools(struct agent_options *options, unsigned nr_halvings)
 	options->stacks.max_buffer_bytes = all / BUFFERS_SHARE;
 }
 
-/* Of all processes and kernel maps. The server's is reported, but it has limits of its own. */
+/* Memory of all processes and kernel maps. The server's is reported, but it has limits of its own. */
 static enum memory_verdict measure_memory(struct agent *agent, uint64_t *ret_map_bytes)
 {
 	const uint64_t now_ns = clock_now_ns();

@@ -1387,7 +1387,7 @@ void sampling_read(const struct sampling *sampling, uint64_t sampled_ns,
 #define LEAST_COUNTS	 1024
 #define LEAST_THREADS	 4096
 
-/* Of an entry of a hash map, beside its key and value: links, and a bucket. */
+/* Memory of an entry of a hash map, beside its key and value: links, and a bucket. */
 #define ENTRY_BYTES 64
 
 /* Samples per second and CPU: of an event whose rate is unknown; of probes. */
@@ -1413,7 +1413,7 @@ static double rate_of(const struct sampled_event *sampled)
 	return event_is_clock(&sampled->event) ? 1e9 / (double)rate->period : UNKNOWN_RATE;
 }
 
-/* What can be made smaller under a limit. */
+/* A buffer that can be made smaller under a limit. */
 struct part {
 	size_t *nr, least, bytes_each;
 };

@@ -57,7 +57,7 @@ struct file_table;
 #define FILE_TABLE_MAX 262144
 
 /*
- * Of the files that nobody uses, this many are not forgotten yet, or as many as there are others: some 400 bytes each. A
+ * Number of unused files that are kept, or as many as there are used ones, if that is more: some 400 bytes each. A
  * program that runs again and again keeps its number in between, and so its unwind table.
  */
 #define FILE_UNUSED_SPARE 512

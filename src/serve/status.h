@@ -1,5 +1,5 @@
 /*
- * What the agent tells its server, in memory that both have mapped: the one writes, the other can only read. Without an
+ * The agent's status, in memory that it shares with its server: the agent writes, the server can only read. Without an
  * agent there is none. Metrics and health follow from it and from the store.
  */
 #ifndef STOOK_SERVE_STATUS_H

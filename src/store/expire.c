@@ -41,11 +41,11 @@
 #define MOST_LOG_BYTES	(8ULL << 20)
 #define LOG_ROOM(limit) ((limit) / 8 < MOST_LOG_BYTES ? (limit) / 8 : MOST_LOG_BYTES)
 
-/* What a call does at most, besides reading SLICE_BYTES: each row and page goes through the log. */
+/* Limits on the work of a call, besides reading SLICE_BYTES: each row and page goes through the log. */
 #define REMOVED_BLOCKS 256  /* of each level */
 #define VACUUMED_PAGES 1024 /* that are given back to the file system */
 
-/* What rows count for in a slice, in bytes, besides their content. */
+/* Bytes that a row counts for in a slice, besides its content. */
 #define ROW_BYTES     64
 #define DELETED_BYTES 1024
 

@@ -27,7 +27,7 @@ enum object_kind {
 
 extern const char *const object_tables[NR_OBJECT_KINDS];
 
-/* Which objects are in use, for who looks for those that are not: a bit for each number that there was. */
+/* The objects in use, as a bit for each number that there was: a sweep removes the others. */
 struct object_marks {
 	uint8_t *bits[NR_OBJECT_KINDS];
 	uint64_t limit
