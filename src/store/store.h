@@ -22,9 +22,9 @@ struct store;
 
 /*
  * Opens the store at `path`, which store_open_writer() creates if it is missing, readable and writable for its owner
- * only. 0; -EBUSY: another process writes to it; -EBADMSG: damaged, or not a store; -EPROTO: written by a later
- * version (for a reader also: an earlier one, which only a writer brings up to date); -EACCES: a file of another user, in a directory like /tmp; or another negative errno. The caller ends with
- * store_close(), which accepts NULL.
+ * only. 0; -EBUSY: another process writes to it; -EBADMSG: damaged, or not a store; -EPROTO: written by a later version
+ * (for a reader also: an earlier one, which only a writer brings up to date); -EACCES: a file of another user, in a
+ * directory like /tmp; or another negative errno. The caller ends with store_close(), which accepts NULL.
  */
 int store_open_writer(const char *path, struct store **ret, struct error *error);
 void store_close(struct store *store);
