@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/sort.h"
+#include "profile/sort.h"
 
 /* --- the order of stacks --------------------------------------------------------------------- */
 

@@ -12,8 +12,8 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/sort.h"
 #include "base/text.h"
+#include "profile/sort.h"
 
 #define OTHERS "[others]"
 

@@ -1,10 +1,10 @@
-/* base/sort: compared with qsort() on the same items. */
+/* profile/sort: compared with qsort() on the same items. */
 #include "unit/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sort.h"
+#include "profile/sort.h"
 
 static int compare_texts(const void *a, const void *b, void *context)
 {

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "base/sort.h"
+#include "profile/sort.h"
 #include "view/diff/comparison.h"
 #include "view/named_stacks.h"
 

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/sort.h"
 #include "format/pprof/pprof_writer.h"
 #include "profile/profile.h"
+#include "profile/sort.h"
 
 /* --- labels of one sample --------------------------------------------------------------------- */
 

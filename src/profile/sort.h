@@ -1,6 +1,6 @@
-/* Sorts numbers 0 … nr - 1 by the objects they refer to. */
-#ifndef STOOK_BASE_SORT_H
-#define STOOK_BASE_SORT_H
+/* Sorts samples, strings and whatever else has numbers 0 … nr - 1: by a comparison, or as sequences, like stacks by their frames. */
+#ifndef STOOK_PROFILE_SORT_H
+#define STOOK_PROFILE_SORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * per sequence, not once per comparison. Call stacks are deep, and most of them have a common
  * prefix.
  */
-#include "base/sort.h"
+#include "profile/sort.h"
 
 #include <stdlib.h>
 
