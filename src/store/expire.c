@@ -365,8 +365,8 @@ static int64_t remove_some(struct store *store)
 
 /*
  * How much content of blocks to remove, for the store to be smaller by `bytes`: objects are expected to go in proportion.
- * That is too little if shorter blocks are removed whose objects are in longer ones, too, which shows when a sweep is
- * over: the next round removes twice as much.
+ * If shorter blocks are removed whose objects are in longer ones, too, less is freed, which shows when a sweep is over:
+ * the next round removes twice as much.
  */
 static uint64_t plan_round(struct store *store, uint64_t bytes, uint64_t used)
 {
