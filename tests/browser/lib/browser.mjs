@@ -1,12 +1,13 @@
-// What the drivers of Chromium and Firefox have in common: the browser's process and its temporary profile, which end with
+// The part that the drivers of Chromium and Firefox share: the browser's process and its temporary profile, which end with
 // close(), also when the test throws or is interrupted, and everything that is done by evaluating code in the page. A
-// driver has a function that evaluates, and those that load, press and look.
+// driver has a function that evaluates, load(url, limitMs), and those that press and look.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 export const startLimitMs = 60000;
 export const loadLimitMs = 60000;
@@ -88,6 +89,15 @@ export class Browser {
 	assertClean() {
 		assert.deepEqual(this.errors, [], "console errors");
 		assert.deepEqual(this.requestsOut, [], "requests out");
+	}
+
+	// Loads the page, even if only the part after '#' changes; returns when it is loaded.
+	async open(fileOrUrl, { limitMs = loadLimitMs } = {}) {
+		const url = /^[a-z]+:/.test(fileOrUrl) ? fileOrUrl : pathToFileURL(resolve(fileOrUrl)).href;
+		await this.load("about:blank", limitMs);
+		this.errors = [];
+		this.requests = [];
+		await this.load(url, limitMs);
 	}
 
 	// Waits until the expression is true.

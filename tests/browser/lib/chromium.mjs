@@ -36,7 +36,6 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { Browser, findProgram, loadLimitMs, startLimitMs } from "./browser.mjs";
 import { PipeCommands } from "./commands.mjs";
 import { keyEvent, modifierMask } from "./keys.mjs";
@@ -136,16 +135,7 @@ export class Chromium extends Browser {
 		});
 	}
 
-	// Loads the page, even if only the part after '#' changes; returns when it is loaded.
-	async open(fileOrUrl, { limitMs = loadLimitMs } = {}) {
-		const url = /^[a-z]+:/.test(fileOrUrl) ? fileOrUrl : pathToFileURL(resolve(fileOrUrl)).href;
-		await this.#load("about:blank", limitMs);
-		this.errors = [];
-		this.requests = [];
-		await this.#load(url, limitMs);
-	}
-
-	async #load(url, limitMs) {
+	async load(url, limitMs) {
 		const loaded = this.event("Page.loadEventFired", limitMs);
 		loaded.catch(() => {}); // awaited below, unless navigation fails
 		const { errorText } = await this.call("Page.navigate", { url }, { limitMs });

@@ -7,8 +7,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import { Browser, findProgram, loadLimitMs, startLimitMs } from "./browser.mjs";
+import { Browser, findProgram, startLimitMs } from "./browser.mjs";
 import { SocketCommands } from "./commands.mjs";
 import { keyCharacters } from "./keys.mjs";
 
@@ -91,16 +90,7 @@ export class Firefox extends Browser {
 		return this.#socket.call(method, params, options);
 	}
 
-	// Loads the page, even if only the part after '#' changes; returns when it is loaded.
-	async open(fileOrUrl, { limitMs = loadLimitMs } = {}) {
-		const url = /^[a-z]+:/.test(fileOrUrl) ? fileOrUrl : pathToFileURL(resolve(fileOrUrl)).href;
-		await this.#load("about:blank", limitMs);
-		this.errors = [];
-		this.requests = [];
-		await this.#load(url, limitMs);
-	}
-
-	async #load(url, limitMs) {
+	async load(url, limitMs) {
 		try {
 			await this.call("browsingContext.navigate", { context: this.#context, url, wait: "complete" }, { limitMs });
 		} catch (error) {
