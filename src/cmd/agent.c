@@ -124,13 +124,6 @@ static int take_relabel(void *context, const char *value, struct error *error)
 	return relabel_rules_add(&options->rules, value, error);
 }
 
-static int take_exclude(void *context, const char *value, struct error *error)
-{
-	struct agent_options *options = context;
-
-	return exclude_option_take(value, &options->stacks, error);
-}
-
 static int take_word(void *context, const char *word, struct error *error)
 {
 	(void)error_set(error, -EINVAL, "unexpected argument '%s'", word);
@@ -156,8 +149,6 @@ static const struct option_row rows[] = {
 	{0, "max-disk", "BYTES", take_max_disk, "keep the store below this size (default 2G)"},
 	{0, "relabel", "RULE", take_relabel,
 	 "keep or drop samples by their labels, or change labels; may be repeated"},
-	{0, "exclude", "RE", take_exclude,
-	 "leave out threads whose name matches (regular expression); may be repeated"},
 	OPTION_TEXT(0, "config", "PATH", struct agent_options, config_path,
 		    "read further options from lines 'name = value'; again at SIGHUP"),
 	OPTION_TEXT(0, "pause-file", "PATH", struct agent_options, pause_path,

@@ -39,6 +39,7 @@ refused "bad duration" 2 'soon' -d soon
 refused "bad positional duration" 2 'soon' soon
 refused "bad interval" 2 '1y' -i 1y -d 9
 refused "bad regular expression" 2 '\(\[' --comm '([' -d 9
+refused "bad regular expression to leave out" 2 '\(\[' --exclude '([' -d 9
 refused "bad key" 2 'colour' --by colour -d 9
 refused "bad depth" 2 '-3' --max-depth -3 -d 9
 refused "bad event" 2 'no-such-event' -e no-such-event -d 9

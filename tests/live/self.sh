@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Stook's own processes, including its children, are excluded from samples and hits unless the user asks for
 # them. They are accounted for in both cases; also in a pid namespace, where their pids differ.
+# Another stook's are samples like any other program's, unless the user asks for them to be left out.
 #
 # The test runs a copy of stook with another name, to distinguish it from other runs of stook on the host.
 #
@@ -62,3 +63,13 @@ if unshare --pid --fork --mount-proc true 2>/dev/null; then
 else
 	skip "in a pid namespace" "the right to make one"
 fi
+
+start "$STOOK" profile -a -F 4999 -i 0.2 --inline -o "$T/other.folded"
+other=$PID
+wait_until 5 test -s "$T/other.folded"
+"$STOOK" profile -f -a -F 999 -d 1 --stats "$STATS" >"$T/out" 2>"$T/err"
+check "another stook: it is there" test "$(own_lines)" -gt 0
+"$STOOK" profile -f -a -F 999 -d 1 --exclude '^stook' --stats "$STATS" >"$T/out" 2>"$T/err"
+check_equal "another stook, --exclude: none of its processes" "$(($(own_lines) + $(helper_lines)))" 0
+check "another stook, --exclude: they are counted apart" test "$(($(stat_of hidden) + $(stat_of filtered)))" -gt 0
+stop "$other"

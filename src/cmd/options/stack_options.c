@@ -30,8 +30,9 @@ static int take_comm(void *context, const char *value, struct error *error)
 			  : error_no_memory(error, "");
 }
 
-int exclude_option_take(const char *value, struct stack_options *options, struct error *error)
+static int take_exclude(void *context, const char *value, struct error *error)
 {
+	struct stack_options *options = context;
 	struct name_filter *names = &options->names;
 	struct matcher_error fault;
 	struct matcher *matcher;
@@ -135,6 +136,7 @@ static int take_ring_bytes(void *context, const char *value, struct error *error
 
 static const struct option_row rows[] = {
 	{0, "comm", "REGEX", take_comm, "only threads whose names match"},
+	{0, "exclude", "REGEX", take_exclude, "leave out threads whose names match; may be repeated"},
 	OPTION_SWITCH('U', "user", struct stack_options, no_kernel, "user stacks only"),
 	OPTION_SWITCH('K', "kernel", struct stack_options, no_user, "kernel stacks only"),
 	{0, "by", "KEY,…", take_by,
@@ -174,7 +176,7 @@ struct option_group stack_options_group(struct stack_options *options)
 
 struct option_group comm_options_group(struct stack_options *options)
 {
-	return (struct option_group){rows, 1, options};
+	return (struct option_group){rows, 2, options};
 }
 
 int stack_options_check(const struct stack_options *options, struct error *error)

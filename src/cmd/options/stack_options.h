@@ -8,11 +8,8 @@
 /* Returns the rows, for option_table_parse(), without the options for names and outputs. */
 struct option_group stack_options_group(struct stack_options *options);
 
-/* Returns the row of --comm alone. */
+/* Returns the rows of --comm and --exclude alone. */
 struct option_group comm_options_group(struct stack_options *options);
-
-/* Takes a value of --exclude, which only the agent has. 0 or a negative errno. */
-int exclude_option_take(const char *value, struct stack_options *options, struct error *error);
 
 /* Rejects options that contradict each other. Returns 0 or -EINVAL. */
 int stack_options_check(const struct stack_options *options, struct error *error);
