@@ -530,13 +530,26 @@ static void exchange(struct agent_options *options, struct agent_options *next)
 #undef EXCHANGE
 }
 
+/* What is not asked for is not there either. */
+static int want_labels(struct agent *agent, struct agent_options *options)
+{
+	struct process_label_wants *wants = malloc(sizeof(*wants));
+
+	if (!wants)
+		return -ENOMEM;
+	*wants = options->label_wants;
+	options->label_wants = (struct process_label_wants){0};
+	process_labels_want(agent->own_labels, wants);
+	return 0;
+}
+
 /* The session is a new one afterwards, so that all of it has the new options. */
 static int take_options(struct agent *agent, struct agent_options *next, struct error *error)
 {
 	struct agent_options *options = agent->options;
-	struct keeper_settings *settings = make_settings(next);
 	const bool samples = agent->stacks.session != NULL;
-	int err;
+	int err = want_labels(agent, next);
+	struct keeper_settings *settings = err ? NULL : make_settings(next);
 
 	if (!settings)
 		return error_no_memory(error, "");
@@ -665,7 +678,7 @@ static int prepare(struct collector *collector, struct error *error)
 		(void)close(cgroup_fd);
 	agent->stacks.collector.run = collector->run;
 	agent->own_labels = process_labels_new();
-	if (!agent->own_labels)
+	if (!agent->own_labels || want_labels(agent, options) < 0)
 		return error_no_memory(error, "");
 	if (options->listen && open_server(agent, error) < 0)
 		return error->code;

@@ -8,6 +8,7 @@
 #include "agent/relabel.h"
 #include "base/error.h"
 #include "run/config.h"
+#include "run/process_labels.h"
 
 #define AGENT_DEFAULT_BUDGET   0.005 /* share of the machine */
 #define AGENT_DEFAULT_MAX_DISK (2ULL << 30)
@@ -23,6 +24,7 @@ struct agent_options {
 	const char *listen, *token_file; /* of the server, see serve/serve.h; listen NULL: none */
 	const char *pause_path; /* while this file exists, nothing is sampled; NULL: none */
 	struct relabel_rules rules;
+	struct process_label_wants label_wants;
 	const char *config_path; /* NULL: none */
 	char *config_text;	 /* owned; options refer to it */
 	struct run_config tasks; /* interval_ns: length of an epoch */
@@ -39,7 +41,7 @@ struct agent_reader {
 
 /*
  * Runs until a signal. Returns the exit status. Call it once per process. With options->config_path, SIGHUP makes it
- * take over what the reader reads, except what to sample and where to store it. The rules are taken.
+ * take over what the reader reads, except what to sample and where to store it. The rules and what labels are wanted are taken.
  */
 int agent_run(struct agent_options *options, const struct agent_reader *reader);
 

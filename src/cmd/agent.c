@@ -124,6 +124,33 @@ static int take_relabel(void *context, const char *value, struct error *error)
 	return relabel_rules_add(&options->rules, value, error);
 }
 
+static int take_with_env(void *context, const char *value, struct error *error)
+{
+	struct agent_options *options = context;
+	struct process_label_wants *wants = &options->label_wants;
+
+	while (*value) {
+		const size_t nr = strcspn(value, ",");
+
+		if (!nr || memchr(value, '=', nr))
+			return option_bad(error, "--with-env", value, "names of variables");
+		if (nr >= sizeof(wants->variables) - wants->nr_variables)
+			return error_set(error, -E2BIG, "too many names for --with-env");
+		memcpy(wants->variables + wants->nr_variables, value, nr);
+		wants->nr_variables += nr;
+		wants->variables[wants->nr_variables++] = '\0';
+		value += nr + (value[nr] == ',');
+	}
+	return 0;
+}
+
+static int take_redact(void *context, const char *value, struct error *error)
+{
+	struct agent_options *options = context;
+
+	return excluded_option_take("--redact", value, &options->label_wants.secrets, error);
+}
+
 static int take_word(void *context, const char *word, struct error *error)
 {
 	(void)error_set(error, -EINVAL, "unexpected argument '%s'", word);
@@ -149,6 +176,12 @@ static const struct option_row rows[] = {
 	{0, "max-disk", "BYTES", take_max_disk, "keep the store below this size (default 2G)"},
 	{0, "relabel", "RULE", take_relabel,
 	 "keep or drop samples by their labels, or change labels; may be repeated"},
+	OPTION_SWITCH(0, "with-cmdline", struct agent_options, label_wants.command_line,
+		      "label samples with the command line of their process, without secrets"),
+	{0, "with-env", "NAME,…", take_with_env,
+	 "likewise with these variables of its environment"},
+	{0, "redact", "RE", take_redact,
+	 "words of both that are secrets, too (regular expression); may be repeated"},
 	OPTION_TEXT(0, "config", "PATH", struct agent_options, config_path,
 		    "read further options from lines 'name = value'; again at SIGHUP"),
 	OPTION_TEXT(0, "pause-file", "PATH", struct agent_options, pause_path,
@@ -195,6 +228,7 @@ static void clear(struct agent_options *options)
 	task_options_clear(&options->tasks);
 	stack_options_clear(&options->stacks);
 	relabel_rules_clear(&options->rules);
+	name_filter_clear(&options->label_wants.secrets);
 	free(options->config_text);
 	options->config_text = NULL;
 }

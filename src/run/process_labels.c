@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "base/hash.h"
 #include "proc/process_context.h"
 #include "proc/process_info.h"
+#include "proc/process_words.h"
 
 #define FIRST_WAIT_NS (5 * NS_PER_SEC) /* until a process without a context is asked again … */
 #define WAIT_FACTOR   4		       /* … each wait is so much longer … */
@@ -36,7 +38,7 @@ struct entry {
 	struct program_id program;
 	uint64_t next_ns, wait_ns; /* when it is asked next, and how long after that */
 	uint64_t look;		   /* the last one with samples of the process */
-	uint64_t message_hash;	   /* of the context that the texts are from; 0: none */
+	uint64_t answer_hash;	   /* of what the texts are from; 0: nothing */
 	char *texts;		   /* NULL: none */
 	size_t nr;
 };
@@ -48,6 +50,8 @@ struct process_labels {
 	size_t bytes;	       /* of all texts */
 	uint64_t nr_looks;
 	atomic_uint_fast64_t nr_left_out;
+	struct process_label_wants *wants;		/* NULL: nothing */
+	struct process_label_wants *_Atomic next_wants; /* NULL: the same */
 };
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -63,7 +67,33 @@ static void clear_texts(struct process_labels *labels, struct entry *entry)
 	free(entry->texts);
 	entry->texts = NULL;
 	entry->nr = 0;
-	entry->message_hash = 0;
+	entry->answer_hash = 0;
+}
+
+void process_label_wants_free(struct process_label_wants *wants)
+{
+	if (wants)
+		name_filter_clear(&wants->secrets);
+	free(wants);
+}
+
+void process_labels_want(struct process_labels *labels, struct process_label_wants *wants)
+{
+	process_label_wants_free(atomic_exchange(&labels->next_wants, wants));
+}
+
+/* All processes are asked again. */
+static void take_wants(struct process_labels *labels)
+{
+	struct process_label_wants *next = atomic_exchange(&labels->next_wants, NULL);
+	size_t i;
+
+	if (!next)
+		return;
+	process_label_wants_free(labels->wants);
+	labels->wants = next;
+	for (i = 0; i < labels->nr; i++)
+		labels->items[i].next_ns = labels->items[i].answer_hash = 0;
 }
 
 void process_labels_free(struct process_labels *labels)
@@ -76,6 +106,8 @@ void process_labels_free(struct process_labels *labels)
 		free(labels->items[i].texts);
 	free(labels->items);
 	u64_map_clear(&labels->by_pid);
+	process_labels_want(labels, NULL);
+	process_label_wants_free(labels->wants);
 	free(labels);
 }
 
@@ -159,16 +191,23 @@ static void note_program(struct process_labels *labels, struct entry *entry,
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* The part of an answer about a process; the message follows. */
+/* A question: what is wanted besides contexts; the names of variables and the pids follow. */
+struct contexts_wanted {
+	uint32_t command_line, nr_variables;
+};
+
+/* The part of an answer about a process; its command line, variables and message follow. */
 struct context_head {
-	int32_t pid, err;
+	int32_t pid, err; /* of the context */
 	uint64_t start_boot_ns;
+	uint32_t nr_command, nr_variables; /* bytes */
 };
 
 struct context_answer {
 	struct context_head head;
-	uint8_t *message;
+	char *bytes;
 	size_t nr;
+	struct bytes command, variables, message; /* in bytes */
 };
 
 struct look {
@@ -185,7 +224,7 @@ static void free_look(struct look **look)
 	size_t i;
 
 	for (i = 0; *look && i < (*look)->nr_answers; i++)
-		free((*look)->answers[i].message);
+		free((*look)->answers[i].bytes);
 	free(*look);
 }
 
@@ -201,12 +240,21 @@ static int take_context(void *context, const void *bytes, size_t nr,
 		return -EPROTO;
 	memcpy(&answer.head, bytes, sizeof(answer.head));
 	answer.nr = nr - sizeof(answer.head);
-	if (answer.head.pid != look->pids[look->nr_answers] || answer.nr > PROCESS_CONTEXT_BYTES)
+	if (answer.head.pid != look->pids[look->nr_answers])
 		return -EPROTO;
-	answer.message = malloc(answer.nr + 1);
-	if (!answer.message)
+	answer.bytes = malloc(answer.nr + 1);
+	if (!answer.bytes)
 		return -ENOMEM;
-	memcpy(answer.message, (const char *)bytes + sizeof(answer.head), answer.nr);
+	memcpy(answer.bytes, (const char *)bytes + sizeof(answer.head), answer.nr);
+	answer.message = bytes_of(answer.bytes, answer.nr);
+	answer.command = bytes_cut(&answer.message, answer.head.nr_command);
+	answer.variables = bytes_cut(&answer.message, answer.head.nr_variables);
+	if (answer.message.failed || answer.command.nr > PROCESS_WORDS_BYTES ||
+	    answer.variables.nr > PROCESS_WORDS_BYTES ||
+	    answer.message.nr > PROCESS_CONTEXT_BYTES) {
+		free(answer.bytes);
+		return -EPROTO;
+	}
 	look->answers[look->nr_answers++] = answer;
 	return 0;
 }
@@ -247,8 +295,8 @@ static int ask_parser(struct worker *worker, const struct context_answer *answer
 {
 	const struct worker_question question = {
 		.task = TASK_ATTRIBUTES,
-		.bytes = answer->message,
-		.nr = answer->nr,
+		.bytes = answer->message.at,
+		.nr = answer->message.nr,
 		.handle = -1,
 		/* On no device: if parsers fail on its contexts, this process is given up. */
 		.file = {.inode = (uint32_t)answer->head.pid},
@@ -270,32 +318,81 @@ static int ask_parser(struct worker *worker, const struct context_answer *answer
 	return 0;
 }
 
+/* Texts of an entry that are being made. */
+struct texts {
+	char *bytes;
+	size_t nr, capacity;
+};
+
+static int add_text(struct texts *texts, const char *key, const char *text)
+{
+	if (array_add_text(&texts->bytes, &texts->capacity, &texts->nr, key) < 0 ||
+	    array_add_text(&texts->bytes, &texts->capacity, &texts->nr, text) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* A variable is a word of the form NAME=VALUE, and its value may be a secret. */
+static int add_variable(struct texts *texts, const struct name_filter *secrets, const char *word,
+			size_t nr)
+{
+	char key[4 + PROCESS_LABELS_NAMES_BYTES], text[PROCESS_WORDS_TEXT_BYTES];
+	const char *equals = memchr(word, '=', nr), *shown;
+
+	if (!equals || (size_t)(equals - word) >= PROCESS_LABELS_NAMES_BYTES)
+		return 0;
+	(void)snprintf(key, sizeof(key), "env.%.*s", (int)(equals - word), word);
+	process_words_join(bytes_of(word, nr), secrets, text);
+	shown = strchr(text, '=');
+	return add_text(texts, key, shown ? shown + 1 : text);
+}
+
+static int add_process_words(struct texts *texts, const struct process_label_wants *wants,
+			     const struct context_answer *answer)
+{
+	const struct name_filter *secrets = wants ? &wants->secrets : NULL;
+	struct bytes rest = answer->variables;
+	char text[PROCESS_WORDS_TEXT_BYTES];
+	const char *word;
+	size_t nr;
+	int err;
+
+	process_words_join(answer->command, secrets, text);
+	err = *text ? add_text(texts, "cmdline", text) : 0;
+	while (!err && process_words_next(&rest, &word, &nr))
+		err = add_variable(texts, secrets, word, nr);
+	return err;
+}
+
+static int make_texts(const struct process_labels *labels, const struct context_answer *answer,
+		      const struct process_attributes *attributes, struct texts *texts)
+{
+	int err = add_process_words(texts, labels->wants, answer);
+	size_t i;
+
+	for (i = 0; i < PROCESS_NR_ATTRIBUTES && !err; i++)
+		if (*attributes->texts[i])
+			err = add_text(texts, process_attribute_names[i], attributes->texts[i]);
+	return err;
+}
+
 static int set_texts(struct process_labels *labels, struct entry *entry,
+		     const struct context_answer *answer,
 		     const struct process_attributes *attributes)
 {
-	size_t nr = 0, i;
-	char *at;
+	struct texts texts = {0};
+	const int err = make_texts(labels, answer, attributes, &texts);
 
 	labels->nr_left_out += attributes->nr_left_out;
-	for (i = 0; i < PROCESS_NR_ATTRIBUTES; i++)
-		if (*attributes->texts[i])
-			nr += strlen(process_attribute_names[i]) + strlen(attributes->texts[i]) + 2;
-	if (!nr)
-		return 0;
-	if (nr > PROCESS_LABELS_MAX_BYTES - labels->bytes) {
-		labels->nr_left_out++;
-		return 0;
+	if (err || texts.nr > PROCESS_LABELS_MAX_BYTES - labels->bytes) {
+		labels->nr_left_out += !err;
+		free(texts.bytes);
+		return err;
 	}
-	at = entry->texts = malloc(nr);
-	if (!at)
-		return -ENOMEM;
-	entry->nr = nr;
-	labels->bytes += nr;
-	for (i = 0; i < PROCESS_NR_ATTRIBUTES; i++)
-		if (*attributes->texts[i]) {
-			at = stpcpy(at, process_attribute_names[i]) + 1;
-			at = stpcpy(at, attributes->texts[i]) + 1;
-		}
+	array_shrink(&texts.bytes, &texts.capacity, texts.nr, 1);
+	entry->texts = texts.bytes;
+	entry->nr = texts.nr;
+	labels->bytes += texts.nr;
 	return 0;
 }
 
@@ -305,8 +402,8 @@ static int take_answer(struct process_labels *labels, struct worker *worker,
 {
 	const struct context_answer *answer = &look->answers[number];
 	struct entry *entry = &labels->items[look->entries[number]];
-	const uint64_t hash = hash_key(answer->message, answer->nr) | 1;
-	struct process_attributes attributes;
+	const uint64_t hash = hash_key(answer->bytes, answer->nr) | 1;
+	struct process_attributes attributes = {0};
 	int err = answer->head.err;
 
 	if (err == -ESRCH ||
@@ -314,21 +411,16 @@ static int take_answer(struct process_labels *labels, struct worker *worker,
 		return 0;
 	if (err == 0 || err == -EAGAIN)
 		entry->next_ns = look->now_ns + (err ? FIRST_WAIT_NS : AGAIN_NS);
-	if (err == -EAGAIN || (err == 0 && hash == entry->message_hash))
+	if (err == -EAGAIN || hash == entry->answer_hash)
 		return 0;
-	if (err == -E2BIG)
-		labels->nr_left_out++;
+	labels->nr_left_out += err == -E2BIG;
 	if (err == 0)
 		err = ask_parser(worker, answer, &attributes);
-	if (err == -ENOMEM)
-		return err;
-	if (answer->head.err == 0 && err < 0 && err != -EBADMSG)
-		return 0; /* the parser failed */
+	if (err == -ENOMEM || (answer->head.err == 0 && err < 0 && err != -EBADMSG))
+		return err == -ENOMEM ? err : 0; /* the parser failed */
 	clear_texts(labels, entry);
-	if (err < 0)
-		return 0;
-	entry->message_hash = hash;
-	return set_texts(labels, entry, &attributes);
+	entry->answer_hash = hash;
+	return set_texts(labels, entry, answer, &attributes);
 }
 
 /* The next times of processes that were asked, or would have been. */
@@ -351,33 +443,64 @@ static void schedule(struct process_labels *labels, const struct look *look, int
 	}
 }
 
-int process_labels_look(struct process_labels *labels, struct worker *worker,
-			const struct profile *profile, const struct process_names *names,
-			uint64_t now_ns)
+/* The question about the processes in a look; NULL when out of memory. */
+static char *write_question(const struct process_label_wants *wants, const struct look *look,
+			    size_t *ret_nr)
 {
-	cleanup(free_look) struct look *look = calloc(1, sizeof(*look));
+	const struct contexts_wanted wanted = {
+		.command_line = wants && wants->command_line,
+		.nr_variables = wants ? (uint32_t)wants->nr_variables : 0,
+	};
+	const size_t nr_pids = look->nr * sizeof(*look->pids);
+	char *question = malloc(sizeof(wanted) + wanted.nr_variables + nr_pids);
+	char *at = question;
+
+	if (!question)
+		return NULL;
+	at = mempcpy(at, &wanted, sizeof(wanted));
+	if (wants)
+		at = mempcpy(at, wants->variables, wants->nr_variables);
+	at = mempcpy(at, look->pids, nr_pids);
+	*ret_nr = (size_t)(at - question);
+	return question;
+}
+
+static int ask_opener(struct process_labels *labels, struct worker *worker, struct look *look)
+{
 	struct opener_question question = {
 		.task = TASK_CONTEXTS,
 		.most_ns = LOOK_NS,
 		.take = take_context,
 		.context = look,
 	};
+	cleanup_free char *bytes = write_question(labels->wants, look, &question.nr);
 	char doing[WORKER_DOING_BYTES];
+	int err;
+
+	if (!bytes)
+		return -ENOMEM;
+	question.bytes = bytes;
+	err = worker_call_opener(worker, &question, doing);
+	schedule(labels, look, err);
+	return err == -ENOMEM ? err : 0;
+}
+
+int process_labels_look(struct process_labels *labels, struct worker *worker,
+			const struct profile *profile, const struct process_names *names,
+			uint64_t now_ns)
+{
+	cleanup(free_look) struct look *look = calloc(1, sizeof(*look));
 	size_t i;
 	int err;
 
 	if (!look)
 		return -ENOMEM;
+	take_wants(labels);
 	labels->nr_looks++;
 	look->now_ns = now_ns;
 	err = list_due(labels, profile, names, look);
-	if (err == 0 && look->nr) {
-		question.bytes = look->pids;
-		question.nr = look->nr * sizeof(*look->pids);
-		err = worker_call_opener(worker, &question, doing);
-		schedule(labels, look, err);
-		err = err == -ENOMEM ? err : 0;
-	}
+	if (err == 0 && look->nr)
+		err = ask_opener(labels, worker, look);
 	for (i = 0; i < look->nr_answers && !err; i++)
 		err = take_answer(labels, worker, look, i);
 	forget_exited(labels);
@@ -386,36 +509,52 @@ int process_labels_look(struct process_labels *labels, struct worker *worker,
 
 /* --- in the opener ---------------------------------------------------------------------------- */
 
-static int send_context(struct worker_job *job, int32_t pid)
+/* wanted_names: of variables */
+static int send_context(struct worker_job *job, int32_t pid, const struct contexts_wanted *wanted,
+			struct bytes wanted_names)
 {
 	static const int none[WORKER_HANDLES_MAX] = {-1, -1};
-	uint8_t part[sizeof(struct context_head) + PROCESS_CONTEXT_BYTES];
-	struct context_head head = {.pid = pid};
-	struct process_context context;
+	struct {
+		struct context_head head;
+		char rest[2 * PROCESS_WORDS_BYTES + PROCESS_CONTEXT_BYTES];
+	} part;
+	struct context_head *head = &part.head;
+	struct process_context context = {0};
+	size_t nr;
 
 	worker_begins(job, "process %d", pid);
-	head.err = process_start_read(pid, &head.start_boot_ns);
-	if (head.err == 0)
-		head.err = process_context_read(pid, &context);
-	if (head.err < 0)
+	*head = (struct context_head){.pid = pid};
+	head->err = process_start_read(pid, &head->start_boot_ns);
+	if (head->err == 0) {
+		if (wanted->command_line)
+			head->nr_command = (uint32_t)process_command_read(pid, part.rest);
+		head->nr_variables = (uint32_t)process_variables_read(pid, wanted_names,
+								      part.rest + head->nr_command);
+		head->err = process_context_read(pid, &context);
+	}
+	if (head->err < 0)
 		context.nr = 0;
-	memcpy(part, &head, sizeof(head));
-	memcpy(part + sizeof(head), context.message, context.nr);
-	return worker_send_part(job, part, sizeof(head) + context.nr, none);
+	nr = head->nr_command + head->nr_variables;
+	memcpy(part.rest + nr, context.message, context.nr);
+	return worker_send_part(job, &part, sizeof(*head) + nr + context.nr, none);
 }
 
 int contexts_task(struct worker_job *job, void **state)
 {
-	struct bytes rest = job->question;
+	struct bytes rest = job->question, names;
+	struct contexts_wanted wanted;
 	int err = 0;
 
 	(void)state;
-	while (rest.nr && err == 0) {
+	wanted.command_line = bytes_u32(&rest);
+	wanted.nr_variables = bytes_u32(&rest);
+	names = bytes_cut(&rest, wanted.nr_variables);
+	while (!rest.failed && rest.nr && err == 0) {
 		const int32_t pid = (int32_t)bytes_u32(&rest);
 
-		err = rest.failed ? -EINVAL : send_context(job, pid);
+		err = rest.failed ? -EINVAL : send_context(job, pid, &wanted, names);
 	}
-	return err;
+	return rest.failed ? -EINVAL : err;
 }
 
 /* --- in a parser ------------------------------------------------------------------------------ */

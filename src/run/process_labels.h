@@ -1,6 +1,7 @@
 /*
- * Labels that processes give themselves: the attributes of their OpenTelemetry process context (proc/process_context),
- * by the names that these have there.
+ * Labels from processes themselves: the attributes of their OpenTelemetry process context (proc/process_context), by the
+ * names that these have there; and, if they are asked for, their command line, `cmdline`, and variables of their
+ * environment, `env.NAME` (proc/process_words).
  *
  * A context is published some time after a program has begun, and may be published again; so each process with samples
  * is asked several times, less and less often. The opener reads contexts, since the memory of a process may not answer,
@@ -9,9 +10,12 @@
 #ifndef STOOK_RUN_PROCESS_LABELS_H
 #define STOOK_RUN_PROCESS_LABELS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/matcher.h"
 #include "proc/process_names.h"
 #include "profile/profile.h"
 #include "worker/worker.h"
@@ -21,11 +25,27 @@
 #define PROCESS_LABELS_MAX_BYTES (4u << 20)
 #define PROCESS_LABELS_LOOKS_MAX 128
 
+/* Limit of the names of variables, each with its NUL. */
+#define PROCESS_LABELS_NAMES_BYTES 1024
+
+/* What is asked for besides. On the heap. */
+struct process_label_wants {
+	bool command_line;
+	char variables[PROCESS_LABELS_NAMES_BYTES]; /* names */
+	size_t nr_variables;			    /* bytes of them */
+	struct name_filter secrets; /* words that these exclude are not shown either */
+};
+
+void process_label_wants_free(struct process_label_wants *wants);
+
 struct process_labels;
 
 /* Returns NULL when out of memory. */
 struct process_labels *process_labels_new(void);
 void process_labels_free(struct process_labels *labels);
+
+/* From the next look on. For any thread. Takes wants; NULL: nothing. */
+void process_labels_want(struct process_labels *labels, struct process_label_wants *wants);
 
 /*
  * Asks those of the profile's processes that are due, for some seconds at most, and forgets processes that have exited.
@@ -44,7 +64,7 @@ struct bytes process_labels_find(const struct process_labels *labels, int32_t pi
  */
 uint64_t process_labels_nr_left_out(const struct process_labels *labels);
 
-/* The tasks: of openers, which read contexts; and of parsers, which read the attributes of one. */
+/* The tasks: of openers, which read memory; and of parsers, which read the attributes of one. */
 int contexts_task(struct worker_job *job, void **state);
 int attributes_task(struct worker_job *job, void **state);
 

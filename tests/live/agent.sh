@@ -165,9 +165,20 @@ check_equal "an attribute is not taken for a label of ours" "$(sum_of process fo
 check_equal "a program has no labels of the one before" "$(spent_by "comm=otel_other && service.name")" 0
 check_equal "hostile contexts give no labels" \
 	"$("$STOOK" query --store "$STORE" --list | awk '/^service.name / { print $2 }')" 4
+check_equal "command lines are not asked for" "$("$STOOK" query --store "$STORE" --list | grep -c '^cmdline ')" 0
 end_agent
 check_equal "with hostile contexts it ends well" $STATUS 0
 check "a context above the limit is told" says 'attributes of processes left out .*: [1-9]'
+
+rm -f "$STORE"*
+start env SHARD=north DB_PASSWORD=hunter2 bash -c 'while :; do :; done' busy --token=hunter2 license-hunter2 role=db
+agent --store "$STORE" -F 199 --with-cmdline --with-env SHARD,DB_PASSWORD --redact '^license'
+check "--with-cmdline, --with-env" wait_until 60 has_spent "env.SHARD=north && cmdline~role=db$"
+check "… secrets are taken out" has_spent \
+	'env.DB_PASSWORD="[redacted]" && cmdline~"--token=.redacted. .redacted. role=db$"'
+end_agent
+check_equal "… and are nowhere in the store" "$(cat "$STORE"* | grep -c hunter2)" 0
+stop "$PID"
 check "the sums agree" silent 'do not agree'
 stop "${hostile[@]}" "$published" "$late" "$executed"
 rm -f "$STORE"*

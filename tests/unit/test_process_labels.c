@@ -2,6 +2,8 @@
 #include "run/process_labels.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "agent/labels.h"
 #include "base/array.h"
@@ -36,8 +38,8 @@ static void close_host(struct host *host)
 	process_labels_free(host->labels);
 }
 
-/* Moves the clock, and looks. Returns this process' service.name. */
-static const char *look_after(struct host *host, uint64_t seconds)
+/* Moves the clock, and looks. Returns a label of this process. */
+static const char *look_for(struct host *host, uint64_t seconds, const char *wanted)
 {
 	struct bytes rest;
 
@@ -50,10 +52,15 @@ static const char *look_after(struct host *host, uint64_t seconds)
 		const char *key = bytes_string(&rest), *text = bytes_string(&rest);
 
 		CHECK(key && text);
-		if (!strcmp(key, "service.name"))
+		if (!strcmp(key, wanted))
 			return text;
 	}
 	return "";
+}
+
+static const char *look_after(struct host *host, uint64_t seconds)
+{
+	return look_for(host, seconds, "service.name");
 }
 
 static void publish_name(struct published_header *header, const char *name)
@@ -153,6 +160,31 @@ TEST(process_labels_are_those_of_the_program)
 	name.program.start_time_ns = 1; /* with the machine */
 	CHECK_EQ(process_names_add(&host.names, &name, NULL), 0);
 	CHECK_STR(look_after(&host, 1), "");
+	close_host(&host);
+}
+
+/* Words are only read if they are asked for, and read again when something else is. */
+TEST(process_labels_of_words)
+{
+	struct process_label_wants *wants = calloc(1, sizeof(*wants));
+	struct host host = open_host();
+
+	CHECK(wants != NULL);
+	if (!wants)
+		return;
+	CHECK(setenv("STOOK_TEST", "changed since", 1) == 0);
+	CHECK_STR(look_for(&host, 0, "cmdline"), "");
+	wants->command_line = true;
+	memcpy(wants->variables, "PATH\0", 5);
+	wants->nr_variables = 5;
+	process_labels_want(host.labels, wants);
+	CHECK_STR(look_for(&host, 0, "env.STOOK_TEST"), "");
+	if (!*look_for(&host, 0, "env.PATH"))
+		SKIP("the right to read a parent's memory, or PATH");
+	CHECK(strchr(look_for(&host, 0, "env.PATH"), '/') != NULL);
+	CHECK(strstr(look_for(&host, 0, "cmdline"), "unit_tests") != NULL);
+	process_labels_want(host.labels, calloc(1, sizeof(*wants)));
+	CHECK_STR(look_for(&host, 0, "cmdline"), "");
 	close_host(&host);
 }
 

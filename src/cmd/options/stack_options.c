@@ -30,24 +30,30 @@ static int take_comm(void *context, const char *value, struct error *error)
 			  : error_no_memory(error, "");
 }
 
-static int take_exclude(void *context, const char *value, struct error *error)
+int excluded_option_take(const char *option, const char *value, struct name_filter *names,
+			 struct error *error)
 {
-	struct stack_options *options = context;
-	struct name_filter *names = &options->names;
 	struct matcher_error fault;
 	struct matcher *matcher;
 
 	if (!*value)
-		return option_bad(error, "--exclude", value, "a regular expression");
+		return option_bad(error, option, value, "a regular expression");
 	if (names->nr_excluded == NAME_FILTER_MAX)
-		return error_set(error, -E2BIG, "more than %d expressions for --exclude",
-				 NAME_FILTER_MAX);
+		return error_set(error, -E2BIG, "more than %d expressions for %s", NAME_FILTER_MAX,
+				 option);
 	matcher = matcher_new(value, strlen(value), MATCHER_SEARCH, &fault);
 	if (!matcher)
-		return fault.what ? option_bad(error, "--exclude", value, fault.what)
+		return fault.what ? option_bad(error, option, value, fault.what)
 				  : error_no_memory(error, "");
 	names->excluded[names->nr_excluded++] = matcher;
 	return 0;
+}
+
+static int take_exclude(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	return excluded_option_take("--exclude", value, &options->names, error);
 }
 
 static int take_by(void *context, const char *value, struct error *error)
@@ -136,7 +142,8 @@ static int take_ring_bytes(void *context, const char *value, struct error *error
 
 static const struct option_row rows[] = {
 	{0, "comm", "REGEX", take_comm, "only threads whose names match"},
-	{0, "exclude", "REGEX", take_exclude, "leave out threads whose names match; may be repeated"},
+	{0, "exclude", "REGEX", take_exclude,
+	 "leave out threads whose names match; may be repeated"},
 	OPTION_SWITCH('U', "user", struct stack_options, no_kernel, "user stacks only"),
 	OPTION_SWITCH('K', "kernel", struct stack_options, no_user, "kernel stacks only"),
 	{0, "by", "KEY,…", take_by,

@@ -372,8 +372,9 @@ int main(int argc, char **argv)
 	for (i = 0; i < nr; i++) {
 		struct worker *worker = &workers[i];
 
-		printf("thread %s %d %s %llu %llu %llu %llu %llu %llu %llu\n", worker->name, worker->tid,
-		       worker->path, (unsigned long long)(worker->ended_ns - worker->began_ns),
+		printf("thread %s %d %s %llu %llu %llu %llu %llu %llu %llu\n", worker->name,
+		       worker->tid, worker->path,
+		       (unsigned long long)(worker->ended_ns - worker->began_ns),
 		       (unsigned long long)(worker->joined_ns - worker->created_ns),
 		       (unsigned long long)worker->run_ns, (unsigned long long)worker->off_ns,
 		       (unsigned long long)worker->calls, (unsigned long long)worker->asked_ns,
