@@ -650,7 +650,7 @@ static void add_count(struct counting *counting, struct counter *counter,
 
 /*
  * A pinned group that found no counters has nothing to read: its counts do not grow. A group of a CPU that went offline
- * has fallen apart: its members are read one by one.
+ * has fallen apart: its members are read one by one. Old kernels (5.10) still return as many bytes as for the group.
  */
 static void read_group(struct counting *counting, struct counter *leader)
 {
@@ -662,7 +662,7 @@ static void read_group(struct counting *counting, struct counter *leader)
 
 	for (i = 0; i < nr_members; i++) {
 		const bool is_whole = got == (ssize_t)bytes && buffer[0] == nr_members;
-		const bool is_alone = got == 4 * (ssize_t)sizeof(*buffer) && buffer[0] == 1;
+		const bool is_alone = got >= 4 * (ssize_t)sizeof(*buffer) && buffer[0] == 1;
 
 		if (is_whole || is_alone)
 			add_count(counting, &leader[i],
