@@ -368,7 +368,7 @@ static void say_why_none(struct verdict *verdict)
 	    session->accounting.sum.own)
 		say(verdict, topic, "only stook itself ran in this time (--self includes it)");
 	else if (session->hidden)
-		say(verdict, topic, "no thread name matched --comm: %s %s of other threads",
+		say(verdict, topic, "--comm or --exclude left out all threads: %s %s",
 		    number_commas(number, session->hidden + session->accounting.sum.filtered),
 		    topic);
 	else if (run->source->probes)

@@ -129,6 +129,22 @@ static void make_and_write(const struct run_figures *figures, enum media medium,
 	profile_free(profile);
 }
 
+/* Names that the kernel was told to leave out are filtered there. */
+TEST(verdict_of_names_that_are_all_left_out)
+{
+	struct run_figures figures = make_figures();
+	char *text;
+
+	figures.session.accounting.sum =
+		(struct wire_counters){.entries = 1010, .filtered = 1000, .recorded = 10};
+	figures.session.shown = 0;
+	figures.session.hidden = 10;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "--comm or --exclude left out all threads: 1,010 samples\n") != NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
+}
+
 TEST(verdict_of_own_samples)
 {
 	struct run_figures figures = make_figures();
