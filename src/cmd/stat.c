@@ -680,18 +680,11 @@ static int wait(struct collector *collector, uint64_t until_ns, struct pollfd *f
 static int stop(struct collector *collector, struct error *error)
 {
 	struct stat_run *stat = collector->context;
-	struct counting_absence absence;
 
 	stat->stopped_ns = collector->run->clock.now(collector->run->clock.context);
 	counting_follow(stat->counting, stat->stopped_ns);
 	counting_stop(stat->counting);
-	counting_absence(stat->counting, &absence);
-	if (absence.nr_cpus >= stat->absence.nr_cpus) {
-		stat->absence.nr_cpus = absence.nr_cpus;
-		stat->absence.cpu = absence.cpu;
-	}
-	stat->absence.away_ns += absence.away_ns;
-	stat->absence.uncounted = absence.uncounted;
+	counting_add_absence(stat->counting, &stat->absence);
 	return 0;
 }
 
@@ -892,8 +885,8 @@ static void tell_absence(const struct stat_run *stat)
 	if (absence->nr_cpus > 1)
 		complain("%zu CPUs were offline at times: %.1f CPU seconds without counts",
 			 absence->nr_cpus, (double)absence->away_ns / (double)NS_PER_SEC);
-	if (absence->uncounted)
-		complain("a CPU that came online is not counted: %s", absence->uncounted);
+	if (absence->uncounted.code)
+		complain("a CPU that came online is not counted: %s", absence->uncounted.text);
 }
 
 static int summarize(struct collector *collector, struct error *error)

@@ -399,10 +399,10 @@ static int open_target(struct counting *counting, const struct target *target, i
 
 	if (row < 0)
 		return -ENOMEM;
-	counting->rows[row].nr_cpus += is_new_cpu;
 	for (i = 0; i < counting->config.nr_events && !err; i++)
 		if (counting->events[i].leader == i)
 			err = open_group(counting, i, target, cpu, (size_t)row);
+	counting->rows[row].nr_cpus += !err && is_new_cpu;
 	return err;
 }
 
@@ -749,7 +749,7 @@ static int join(struct counting *counting, uint32_t cpu, uint64_t now_ns)
 	err = watch(counting, watched);
 	for (i = 0; i < counting->nr_targets && !err; i++)
 		err = open_target(counting, &counting->targets[i], (int)cpu,
-				  !i && !watched->was_away);
+				  i + 1 == counting->nr_targets && !watched->was_away);
 	settle(counting);
 	if (err) {
 		close_counters(counting, watched);
@@ -798,19 +798,24 @@ void counting_follow(struct counting *counting, uint64_t now_ns)
 	}
 }
 
-void counting_absence(const struct counting *counting, struct counting_absence *ret)
+void counting_add_absence(const struct counting *counting, struct counting_absence *sum)
 {
-	size_t i;
+	size_t nr_cpus = 0, i;
+	uint32_t cpu = 0;
 
-	*ret = (struct counting_absence){
-		.uncounted = counting->uncounted.code ? counting->uncounted.text : NULL};
 	for (i = 0; i < counting->nr_watched; i++) {
 		const struct watched_cpu *watched = &counting->watched[i];
 
 		if (!watched->was_away)
 			continue;
-		ret->nr_cpus++;
-		ret->cpu = watched->cpu;
-		ret->away_ns += watched->away_ns + counting->followed_ns - watched->seen_ns;
+		nr_cpus++;
+		cpu = watched->cpu;
+		sum->away_ns += watched->away_ns + counting->followed_ns - watched->seen_ns;
 	}
+	if (nr_cpus > sum->nr_cpus) {
+		sum->nr_cpus = nr_cpus;
+		sum->cpu = cpu;
+	}
+	if (!sum->uncounted.code)
+		sum->uncounted = counting->uncounted;
 }

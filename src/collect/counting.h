@@ -100,9 +100,10 @@ struct counting_absence {
 	size_t nr_cpus;
 	uint32_t cpu;
 	uint64_t away_ns;
-	const char *uncounted; /* a CPU that came online and could not be counted; or NULL */
+	struct error uncounted; /* why a CPU that came online could not be counted; code 0: none */
 };
 
-void counting_absence(const struct counting *counting, struct counting_absence *ret);
+/* Adds this run to the sum, zero-initialised, of several: of their numbers of CPUs, it has the largest. */
+void counting_add_absence(const struct counting *counting, struct counting_absence *sum);
 
 #endif

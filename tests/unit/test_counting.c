@@ -175,6 +175,14 @@ TEST(counting_adds_up_cpus_and_reads_differences)
 	counting_free(counting);
 }
 
+static struct counting_absence absence_of(const struct counting *counting)
+{
+	struct counting_absence absence = {0};
+
+	counting_add_absence(counting, &absence);
+	return absence;
+}
+
 /* A CPU goes offline and comes back: what it had counted is kept, and it is counted again. */
 TEST(counting_opens_again_on_a_cpu_that_came_back)
 {
@@ -199,7 +207,7 @@ TEST(counting_opens_again_on_a_cpu_that_came_back)
 	is_seen(0, 2);
 	is_seen(1, 2);
 	counting_follow(counting, 2000);
-	counting_absence(counting, &absence);
+	absence = absence_of(counting);
 	CHECK_EQ(absence.nr_cpus, 0);
 	CHECK_EQ(nr_opened, 6);
 
@@ -212,7 +220,7 @@ TEST(counting_opens_again_on_a_cpu_that_came_back)
 	RECORD(opened[5].fd, 1, 190, 190, 12);
 	counting_follow(counting, 3000);
 	CHECK_EQ(nr_opened, 6);
-	counting_absence(counting, &absence);
+	absence = absence_of(counting);
 	CHECK_EQ(absence.nr_cpus, 1);
 	CHECK_EQ(absence.cpu, 1);
 	CHECK_EQ(absence.away_ns, 1000);
@@ -236,10 +244,10 @@ TEST(counting_opens_again_on_a_cpu_that_came_back)
 	is_seen(0, 2);
 	is_seen(1, 2);
 	counting_follow(counting, 6000);
-	counting_absence(counting, &absence);
+	absence = absence_of(counting);
 	CHECK_EQ(absence.nr_cpus, 1);
 	CHECK_EQ(absence.away_ns, 3000);
-	CHECK(!absence.uncounted);
+	CHECK_EQ(absence.uncounted.code, 0);
 	counting_free(counting);
 }
 
@@ -305,11 +313,52 @@ TEST(counting_counts_cpus_that_come_online)
 	CHECK(!strcmp(rows[2].label, "2"));
 	CHECK_EQ(rows[2].nr_cpus, 1);
 	check_count(&rows[2].counts[0], 3, 50, 50);
-	counting_absence(counting, &absence);
+	absence = absence_of(counting);
 	CHECK_EQ(absence.nr_cpus, 1);
 	CHECK_EQ(absence.cpu, 2);
 	CHECK_EQ(absence.away_ns, 200);
-	CHECK(absence.uncounted && strstr(absence.uncounted, "CPU 3"));
+	CHECK(strstr(absence.uncounted.text, "CPU 3"));
+	counting_free(counting);
+}
+
+static int has_no_counter(const struct perf_event_attr *attr, int pid, int cpu, int group_fd)
+{
+	return cpu == 2 && attr->config != PERF_COUNT_SW_DUMMY ? EMFILE : 0;
+}
+
+/* It is tried again at each look. What kept it from being counted stays known when later runs count all CPUs. */
+TEST(counting_reports_a_cpu_that_cannot_be_counted)
+{
+	const struct wanted_tasks tasks = all_tasks;
+	const struct counting_config config = {.tasks = &tasks, .online = read_online};
+	struct counting_absence absence = {0};
+	const struct counting_row *rows;
+	struct counting *counting;
+	unsigned look;
+	size_t nr;
+
+	nr_online = 2;
+	refuse = has_no_counter;
+	counting = open_events("faults", config, NULL);
+	CHECK(counting);
+	counting_start(counting, 100);
+	nr_online = 3;
+	for (look = 0; look < 3; look++) {
+		is_seen(0, 2);
+		is_seen(1, 2);
+		counting_follow(counting, 200 + look);
+	}
+	rows = counting_read(counting, &nr);
+	CHECK_EQ(nr, 1);
+	CHECK_EQ(rows[0].nr_cpus, 2);
+	counting_add_absence(counting, &absence);
+	counting_free(counting);
+	refuse = NULL;
+	counting = open_events("faults", config, NULL);
+	CHECK(counting);
+	counting_start(counting, 300);
+	counting_add_absence(counting, &absence);
+	CHECK(strstr(absence.uncounted.text, "CPU 2"));
 	counting_free(counting);
 }
 
