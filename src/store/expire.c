@@ -49,6 +49,9 @@
 #define ROW_BYTES     64
 #define DELETED_BYTES 1024
 
+/* Numbers are given in order: a thousand a second would take two years. Others are damage. */
+#define MAX_NUMBER (1LL << 36)
+
 /* Each round of removing blocks takes twice as much as the one before: there is no need for more. */
 #define MAX_ROUNDS 16
 
@@ -257,15 +260,44 @@ static int sweep_some(struct sweep *sweep)
 	return sweep->step == SWEEP_END;
 }
 
+/* 0; -EBADMSG: a number that cannot be; or another negative errno. */
+static int make_marks(struct store *store, struct object_marks *marks)
+{
+	int64_t least, most;
+	char text[64];
+	size_t i;
+
+	for (i = 0; i < NR_OBJECT_KINDS; i++) {
+		(void)snprintf(text, sizeof(text), "SELECT min(id) FROM %s", object_tables[i]);
+		least = store_number(store, text, -1);
+		(void)snprintf(text, sizeof(text), "SELECT max(id) FROM %s", object_tables[i]);
+		most = store_number(store, text, -1);
+		if (least < 0 || most < least || most > MAX_NUMBER)
+			return objects_errno(store->db) ?: -EBADMSG;
+		marks->limit[i] = (uint64_t)most + 1;
+		marks->bits[i] = calloc(marks->limit[i] / 8 + 1, 1);
+		if (!marks->bits[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void sweep_free(struct sweep *sweep)
+{
+	size_t i;
+
+	for (i = 0; sweep && i < NR_OBJECT_KINDS; i++)
+		free(sweep->marks.bits[i]);
+	free(sweep);
+}
+
 static int begin_sweep(struct store *store)
 {
 	struct sweep *sweep = calloc(1, sizeof(*sweep));
-	int result = sweep ? object_marks_init(&sweep->marks, store->db) : -ENOMEM;
+	int result = sweep ? make_marks(store, &sweep->marks) : -ENOMEM;
 
 	if (result < 0) {
-		if (sweep)
-			object_marks_clear(&sweep->marks);
-		free(sweep);
+		sweep_free(sweep);
 		return result;
 	}
 	sweep->store = store;
@@ -276,12 +308,9 @@ static int begin_sweep(struct store *store)
 
 void store_end_sweep(struct store *store)
 {
-	store->objects.marks = NULL;
-	if (!store->upkeep.sweep)
-		return;
-	object_marks_clear(&store->upkeep.sweep->marks);
-	free(store->upkeep.sweep);
+	sweep_free(store->upkeep.sweep);
 	store->upkeep.sweep = NULL;
+	store->objects.marks = NULL;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */

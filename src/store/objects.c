@@ -19,9 +19,6 @@
 #define LEAST_KNOWN (1U << 12) /* under a limit */
 #define KNOWN_BYTES 34
 
-/* Numbers are given in order: a thousand a second would take two years. Others are damage. */
-#define MAX_NUMBER (1LL << 36)
-
 const char *const object_tables[NR_OBJECT_KINDS] = {
 	[OBJECT_STRING] = "string", [OBJECT_MODULE] = "module", [OBJECT_FRAME] = "frame",
 	[OBJECT_STACK] = "stack",   [OBJECT_LABELS] = "labels",
@@ -199,49 +196,6 @@ void objects_release(struct objects *objects)
 }
 
 /* --- marks ------------------------------------------------------------------------------------ */
-
-/* A column of a table without NULLs; -1: damaged. */
-static int64_t number_of(sqlite3 *db, const char *what, const char *table)
-{
-	sqlite3_stmt *statement = NULL;
-	int64_t number = -1;
-	char text[64];
-
-	(void)snprintf(text, sizeof(text), "SELECT %s FROM %s", what, table);
-	if (sqlite3_prepare_v2(db, text, -1, &statement, NULL) == SQLITE_OK &&
-	    sqlite3_step(statement) == SQLITE_ROW)
-		number = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	return number;
-}
-
-int object_marks_init(struct object_marks *marks, sqlite3 *db)
-{
-	int64_t least, most;
-	size_t i;
-
-	*marks = (struct object_marks){0};
-	for (i = 0; i < NR_OBJECT_KINDS; i++) {
-		least = number_of(db, "min(id)", object_tables[i]);
-		most = number_of(db, "max(id)", object_tables[i]);
-		if (least < 0 || most < least || most > MAX_NUMBER)
-			return objects_errno(db) ?: -EBADMSG;
-		marks->limit[i] = (uint64_t)most + 1;
-		marks->bits[i] = calloc(marks->limit[i] / 8 + 1, 1);
-		if (!marks->bits[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-void object_marks_clear(struct object_marks *marks)
-{
-	size_t i;
-
-	for (i = 0; i < NR_OBJECT_KINDS; i++)
-		free(marks->bits[i]);
-	*marks = (struct object_marks){0};
-}
 
 void object_mark(struct object_marks *marks, enum object_kind kind, uint64_t number)
 {

@@ -30,13 +30,10 @@ extern const char *const object_tables[NR_OBJECT_KINDS];
 /* The objects in use, as a bit for each number that there was: a sweep removes the others. */
 struct object_marks {
 	uint8_t *bits[NR_OBJECT_KINDS];
-	uint64_t limit
-		[NR_OBJECT_KINDS]; /* numbers from here on were given since, and count as in use */
+	/* Numbers from here on were given since, and count as in use. */
+	uint64_t limit[NR_OBJECT_KINDS];
 };
 
-/* 0; -EBADMSG: a number that cannot be; or another negative errno. */
-int object_marks_init(struct object_marks *marks, sqlite3 *db);
-void object_marks_clear(struct object_marks *marks);
 void object_mark(struct object_marks *marks, enum object_kind kind, uint64_t number);
 bool object_is_marked(const struct object_marks *marks, enum object_kind kind, uint64_t number);
 
@@ -46,8 +43,8 @@ struct objects {
 	struct u64_map known; /* hash of kind and content: number */
 	size_t max_known;
 	uint64_t secret; /* of this store: names could be chosen so that all rows have one hash */
-	struct object_marks
-		*marks; /* the caller's: gets a mark for each object that is added; NULL: none */
+	/* The caller's: gets a mark for each object that is added; NULL: none. */
+	struct object_marks *marks;
 };
 
 void objects_init(struct objects *objects, sqlite3 *db, uint64_t secret);
