@@ -15,38 +15,44 @@
 /* At the end of each slice the BPF maps are replaced, which takes about 10 ms. */
 #define MIN_SLICE_NS (100 * NS_PER_MS)
 
-static int take_comm(void *context, const char *value, struct error *error)
+static int parse_names(const char *option, const char *value, struct matcher **ret,
+		       struct error *error)
 {
-	struct stack_options *options = context;
 	struct matcher_error fault;
 
 	if (!*value)
-		return option_bad(error, "--comm", value, "a regular expression");
-	matcher_free(options->names.only);
-	options->names.only = matcher_new(value, strlen(value), MATCHER_SEARCH, &fault);
-	if (options->names.only)
+		return option_bad(error, option, value, "a regular expression");
+	*ret = matcher_new(value, strlen(value), MATCHER_SEARCH, &fault);
+	if (*ret)
 		return 0;
-	return fault.what ? option_bad(error, "--comm", value, fault.what)
+	return fault.what ? option_bad(error, option, value, fault.what)
 			  : error_no_memory(error, "");
+}
+
+static int take_comm(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	struct matcher *only = NULL;
+	int err = parse_names("--comm", value, &only, error);
+
+	if (err)
+		return err;
+	matcher_free(options->names.only);
+	options->names.only = only;
+	return 0;
 }
 
 int excluded_option_take(const char *option, const char *value, struct name_filter *names,
 			 struct error *error)
 {
-	struct matcher_error fault;
-	struct matcher *matcher;
+	int err;
 
-	if (!*value)
-		return option_bad(error, option, value, "a regular expression");
 	if (names->nr_excluded == NAME_FILTER_MAX)
 		return error_set(error, -E2BIG, "more than %d expressions for %s", NAME_FILTER_MAX,
 				 option);
-	matcher = matcher_new(value, strlen(value), MATCHER_SEARCH, &fault);
-	if (!matcher)
-		return fault.what ? option_bad(error, option, value, fault.what)
-				  : error_no_memory(error, "");
-	names->excluded[names->nr_excluded++] = matcher;
-	return 0;
+	err = parse_names(option, value, &names->excluded[names->nr_excluded], error);
+	names->nr_excluded += !err;
+	return err;
 }
 
 static int take_exclude(void *context, const char *value, struct error *error)
