@@ -347,8 +347,8 @@ static int result_of(int status, struct error *error)
 	return -WEXITSTATUS(status);
 }
 
-/* True if the child ends now. */
-static bool is_killed(const struct isolated_child *child)
+/* True if the child ends, or will: without a pidfd it is waited for as long as that takes. */
+static bool kill_child(const struct isolated_child *child)
 {
 	const struct isolated_child killed = {.stop_fd = -1,
 					      .deadline_ns = clock_now_ns() + KILLED_NS};
@@ -368,7 +368,7 @@ static int reap(const struct isolated_child *child, int err, struct error *error
 
 	if (err == 0)
 		err = await(child, child->pidfd);
-	if (err < 0 && !is_killed(child))
+	if (err < 0 && !kill_child(child))
 		return error_set(error, err, "child process timed out, and cannot be killed");
 	while (waitpid(child->pid, &status, 0) < 0)
 		if (errno != EINTR)
