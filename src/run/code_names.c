@@ -41,15 +41,14 @@ static int name(struct code_names *names, struct profile *profile, struct error 
 	options.budget = &names->budget;
 	names->symbolizer = symbolizer_new(&options);
 	if (!names->symbolizer || symbolizer_name(names->symbolizer, profile) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	return 0;
 }
 
 /* In the host: names the frames that the child asks about. Once, since it may have been compromised. */
-int code_names_answer(void *context, const void *question, size_t nr, void **ret, size_t *ret_nr,
-		      struct error *error)
+int code_names_answer(struct code_names *names, const void *question, size_t nr, void **ret,
+		      size_t *ret_nr, struct error *error)
 {
-	struct code_names *names = context;
 	int err = names->asked ? -EALREADY : named_code_read(question, nr, &names->asked);
 
 	if (err == 0)
@@ -160,7 +159,7 @@ int code_names_report(const struct code_names *names, const struct profile *prof
 	if (!names->symbolizer)
 		return 0;
 	if (!nr_missing)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	symbolizer_summarize(names->symbolizer, &result);
 	complain("%s of %s frames have symbols", number_commas(numbers[0], result.nr_named),
 		 number_commas(numbers[1], result.nr_named + result.nr_unnamed));

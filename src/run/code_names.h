@@ -36,9 +36,9 @@ void code_names_clear(struct code_names *names);
 int code_names_add(struct code_names *names, struct profile *profile, struct sandbox *sandbox,
 		   struct error *error);
 
-/* In the host: answers a sandbox's question; context is a struct code_names. */
-int code_names_answer(void *context, const void *question, size_t nr, void **ret, size_t *ret_nr,
-		      struct error *error);
+/* In the host: answers a sandbox's question, see struct sandbox_host. */
+int code_names_answer(struct code_names *names, const void *question, size_t nr, void **ret,
+		      size_t *ret_nr, struct error *error);
 
 /*
  * Reports on stderr what has no names, and why, in the process that named it; profile: the one that was named there, if
