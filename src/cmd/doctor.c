@@ -781,9 +781,8 @@ static int print(const struct doctor *doctor, struct error *error)
 		.never_cut = true,
 	};
 	cleanup(sheet_clear) struct sheet sheet = {0};
-	struct row_outputs outputs;
 	size_t i;
-	int width = 0, err;
+	int width = 0;
 
 	for (i = 0; i < doctor->nr; i++)
 		if ((int)strlen(doctor->findings[i].name) > width)
@@ -796,12 +795,7 @@ static int print(const struct doctor *doctor, struct error *error)
 		add_lines(&sheet, &doctor->findings[i], width);
 	sheet_add_figure(&sheet, MEDIA_JSON, &can_profile, cell_bool(doctor->can_profile));
 	sheet_add_table(&sheet, MEDIA_MARKDOWN | MEDIA_PROGRAMS, &table);
-	err = row_outputs_open(&outputs, &doctor->output, error);
-	if (!err)
-		err = row_outputs_write(&outputs, &sheet, error);
-	err = row_outputs_commit(&outputs, err, error);
-	row_outputs_clear(&outputs);
-	return err;
+	return row_outputs_write_once(&doctor->output, &sheet, error);
 }
 
 /* --- the command ------------------------------------------------------------------------------- */

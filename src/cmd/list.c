@@ -221,18 +221,6 @@ static void read_row(const void *context, size_t number, struct row *row)
 	row->cells[DESCRIPTION] = cell_text(*listed->description ? listed->description : NULL);
 }
 
-static int write_sheet(const struct list *list, const struct sheet *sheet, struct error *error)
-{
-	struct row_outputs outputs;
-	int err = row_outputs_open(&outputs, &list->output, error);
-
-	if (!err)
-		err = row_outputs_write(&outputs, sheet, error);
-	err = row_outputs_commit(&outputs, err, error);
-	row_outputs_clear(&outputs);
-	return err;
-}
-
 static int print(const struct list *list, struct error *error)
 {
 	const struct table table = {
@@ -247,7 +235,7 @@ static int print(const struct list *list, struct error *error)
 	cleanup(sheet_clear) struct sheet sheet = {0};
 
 	sheet_add_table(&sheet, MEDIA_ALL, &table);
-	return write_sheet(list, &sheet, error);
+	return row_outputs_write_once(&list->output, &sheet, error);
 }
 
 /* --- probes ------------------------------------------------------------------------------------ */
@@ -276,7 +264,7 @@ static int list_probes(const struct list *list, struct error *error)
 	err = probe_search_list(&search, &options, &tasks, error);
 	if (!err) {
 		probe_list_fill(&sheet, &search.list);
-		err = write_sheet(list, &sheet, error);
+		err = row_outputs_write_once(&list->output, &sheet, error);
 	}
 	sheet_clear(&sheet);
 	probe_search_clear(&search);

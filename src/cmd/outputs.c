@@ -133,3 +133,16 @@ void row_outputs_clear(struct row_outputs *outputs)
 {
 	out_file_abort(&outputs->file);
 }
+
+int row_outputs_write_once(const struct row_output_options *options, const struct sheet *sheet,
+			   struct error *error)
+{
+	struct row_outputs outputs;
+	int err = row_outputs_open(&outputs, options, error);
+
+	if (!err)
+		err = row_outputs_write(&outputs, sheet, error);
+	err = row_outputs_commit(&outputs, err, error);
+	row_outputs_clear(&outputs);
+	return err;
+}

@@ -56,4 +56,8 @@ int row_outputs_commit(struct row_outputs *outputs, int err, struct error *error
 /* Discards a file that was not committed. outputs may be {0}. */
 void row_outputs_clear(struct row_outputs *outputs);
 
+/* All of these, for a command without intervals. Returns 0 or a negative errno. */
+int row_outputs_write_once(const struct row_output_options *options, const struct sheet *sheet,
+			   struct error *error);
+
 #endif
