@@ -171,23 +171,32 @@ TEST(addresses_in_one_function_are_one_stack)
 	leave_folder();
 }
 
+/* Adds a program that has code, but no symbols. Returns the number of its module. */
+static uint32_t add_stripped(struct profile *profile)
+{
+	struct module module = {.kind = MODULE_FILE, .file = 1};
+	struct module_code code = {.build_id = {1, 2, 3}, .build_id_bytes = 3, .nr_segments = 1};
+	uint32_t number;
+
+	code.segments[0] = (struct module_segment){0x1000, 0x401000, 0x800};
+	module.name = (uint32_t)profile_add_string(profile, "/usr/bin/stripped");
+	number = (uint32_t)profile_add_module(profile, &module);
+	CHECK_EQ(profile_set_code(profile, number, &code), 0);
+	return number;
+}
+
 TEST(code_without_a_name_keeps_its_address_and_build_id)
 {
 	struct profile *profile = profile_new(), *ret = NULL;
-	struct module module = {.kind = MODULE_FILE, .file = 1};
-	struct module_code code = {.build_id = {1, 2, 3}, .build_id_bytes = 3, .nr_segments = 1};
+	const uint32_t stripped = add_stripped(profile);
 	struct store_query query = {.to_ns = UINT64_MAX / 4};
 	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0};
 	const struct sample_labels none = {0};
 	struct store_answer answer;
 	struct store *store;
-	uint32_t frame;
+	uint32_t frame, module;
 
-	code.segments[0] = (struct module_segment){0x1000, 0x401000, 0x800};
-	module.name = (uint32_t)profile_add_string(profile, "/usr/bin/stripped");
-	module.file = (uint32_t)profile_add_module(profile, &module);
-	CHECK_EQ(profile_set_code(profile, module.file, &code), 0);
-	frame = (uint32_t)profile_add_frame(profile, FRAME_USER, module.file, 0x1234);
+	frame = (uint32_t)profile_add_frame(profile, FRAME_USER, stripped, 0x1234);
 	CHECK(profile_add_sample(profile, &none, &frame, 1, 0, 9) >= 0);
 
 	enter_folder();
@@ -197,10 +206,10 @@ TEST(code_without_a_name_keeps_its_address_and_build_id)
 	CHECK_EQ(profile_nr_samples(ret), 1);
 	frame = profile_sample_frames(ret, profile_sample(ret, 0))[0];
 	CHECK_EQ(profile_frame(ret, frame)->address, 0x1234);
-	module = *profile_module(ret, profile_frame(ret, frame)->module);
-	CHECK_STR(profile_string(ret, module.name), "/usr/bin/stripped");
-	CHECK_EQ(profile_code(ret, profile_frame(ret, frame)->module)->build_id_bytes, 3);
-	CHECK_EQ(profile_code(ret, profile_frame(ret, frame)->module)->segments[0].vaddr, 0x401000);
+	module = profile_frame(ret, frame)->module;
+	CHECK_STR(profile_string(ret, profile_module(ret, module)->name), "/usr/bin/stripped");
+	CHECK_EQ(profile_code(ret, module)->build_id_bytes, 3);
+	CHECK_EQ(profile_code(ret, module)->segments[0].vaddr, 0x401000);
 	profile_free(ret);
 	profile_free(profile);
 	store_close(store);
@@ -211,8 +220,7 @@ TEST(code_without_a_name_keeps_its_address_and_build_id)
 TEST(a_function_without_a_symbol_has_the_address_of_its_start)
 {
 	struct profile *profile = profile_new(), *ret = NULL;
-	struct module module = {.kind = MODULE_FILE, .file = 1};
-	struct module_code code = {.build_id = {1, 2, 3}, .build_id_bytes = 3, .nr_segments = 1};
+	const uint32_t stripped = add_stripped(profile);
 	struct store_query query = {.to_ns = UINT64_MAX / 4};
 	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0};
 	const struct sample_labels none = {0};
@@ -221,12 +229,8 @@ TEST(a_function_without_a_symbol_has_the_address_of_its_start)
 	struct store *store;
 	uint32_t number, i;
 
-	code.segments[0] = (struct module_segment){0x1000, 0x401000, 0x800};
-	module.name = (uint32_t)profile_add_string(profile, "/usr/bin/stripped");
-	module.file = (uint32_t)profile_add_module(profile, &module);
-	CHECK_EQ(profile_set_code(profile, module.file, &code), 0);
 	for (i = 0; i < 3; i++) {
-		number = (uint32_t)profile_add_frame(profile, FRAME_USER, module.file, 0x1234 + i);
+		number = (uint32_t)profile_add_frame(profile, FRAME_USER, stripped, 0x1234 + i);
 		CHECK_EQ(profile_set_start(profile, number, i < 2 ? 0x401230 : 0x500000), 0);
 		CHECK(profile_add_sample(profile, &none, &number, 1, 0, 9) >= 0);
 	}
