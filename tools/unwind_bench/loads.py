@@ -317,22 +317,17 @@ class Node(Load):
 class Java(Load):
     name = "java"
     needs = ("java", "javac")
+    program = "Busy"
 
     def begin(self):
-        subprocess.run(["javac", "-d", self.folder, f"{PROGRAMS}/Busy.java"],
+        subprocess.run(["javac", "-d", self.folder, f"{PROGRAMS}/{self.program}.java"],
                        stdin=subprocess.DEVNULL, check=True)
-        self.start(["java", "-XX:+PreserveFramePointer", "-cp", self.folder, "Busy"], judged=True)
-
-
-class WaitingJava(Load):
-    name = "java-waiting"
-    needs = ("java", "javac")
-
-    def begin(self):
-        subprocess.run(["javac", "-d", self.folder, f"{PROGRAMS}/Waiting.java"],
-                       stdin=subprocess.DEVNULL, check=True)
-        self.start(["java", "-XX:+PreserveFramePointer", "-cp", self.folder, "Waiting"],
+        self.start(["java", "-XX:+PreserveFramePointer", "-cp", self.folder, self.program],
                    judged=True)
+
+
+class WaitingJava(Java):
+    name, program = "java-waiting", "Waiting"
 
 
 class PythonServer(Load):
