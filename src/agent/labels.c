@@ -212,10 +212,12 @@ static bool is_there(int32_t pid, const struct process_name *known)
 {
 	char name[PROCESS_NAME_BYTES], path[PATH_MAX];
 
+	if (!known)
+		return true;
 	process_name_read(pid, name);
-	return !known || (!strcmp(name, known->name) &&
-			  (!known->path ||
-			   (process_program_path(pid, path) == 0 && !strcmp(path, known->path))));
+	return !strcmp(name, known->name) &&
+	       (!known->path ||
+		(process_program_path(pid, path) == 0 && !strcmp(path, known->path)));
 }
 
 /* The cgroup of a process; if it is over, that of its nearest ancestor that is not. */
