@@ -54,8 +54,8 @@ struct name_filter {
 };
 
 bool name_filter_wants(const struct name_filter *filter, const char *name);
-bool name_filter_is_any(
-	const struct name_filter *filter); /* every name, since nothing was asked for */
+/* True if every name is wanted, since nothing was asked for. */
+bool name_filter_is_any(const struct name_filter *filter);
 void name_filter_clear(struct name_filter *filter);
 
 /* The only name that matches, if that is obvious from the pattern; else NULL. */

@@ -949,7 +949,8 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns, u
 static void sort_new(void *items, size_t nr_sorted, size_t nr, size_t item_bytes,
 		     int (*compare)(const void *a, const void *b))
 {
-	char *first = items, *new = first + nr_sorted *item_bytes;
+	const size_t sorted_bytes = nr_sorted * item_bytes;
+	char *first = items, *new = first + sorted_bytes;
 	size_t i;
 
 	if (nr_sorted == nr)

@@ -238,10 +238,10 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 
 /* --- rings -------------------------------------------------------------------------------------- */
 
-#define DATA_BYTES (128UL << 10) /* or a page, if larger; a power of two */
-#define LEAST_DATA_BYTES \
-	(16UL << 10)  /* likewise, under a limit: room for some of the longest paths */
-#define ALARM_PAGES 2 /* room for a mapping with the longest path */
+/* Sizes of a ring, or a page, if larger; powers of two. The least, under a limit, has room for some of the longest paths. */
+#define DATA_BYTES	 (128UL << 10)
+#define LEAST_DATA_BYTES (16UL << 10)
+#define ALARM_PAGES	 2 /* room for a mapping with the longest path */
 
 struct ring {
 	int fd;	     /* of the event that it was made for; -1: not open */
@@ -379,8 +379,8 @@ int sideband_watch(struct sideband *sideband, uint32_t cpu, struct error *error)
 
 size_t sideband_ring_bytes(size_t nr_cpus, size_t page_bytes, size_t max_bytes)
 {
-	const size_t others =
-		(2 + ALARM_PAGES) * page_bytes; /* both control pages, and the alarm's data */
+	/* Both control pages, and the alarm's data. */
+	const size_t others = (2 + ALARM_PAGES) * page_bytes;
 	size_t bytes = DATA_BYTES;
 
 	while (max_bytes && bytes > LEAST_DATA_BYTES && nr_cpus * (bytes + others) > max_bytes)

@@ -1,7 +1,7 @@
 /*
- * The cost of following switches (off-CPU time), and how it is kept within a budget: decides how much waiting time there is for
- * each walk. The budget is a share of each CPU's time, as for probes (probe/attach/budget.h): the CPU that pays most
- * decides. Pure arithmetic over the costs that the programs measure.
+ * The cost of following switches (off-CPU time), and how it is kept within a budget: by choosing how much waiting time
+ * there is for each walk. The budget is a share of each CPU's time, as for probes (probe/attach/budget.h): the CPU that
+ * pays most decides. Pure arithmetic over the costs that the programs measure.
  */
 #ifndef STOOK_COLLECT_WALK_BUDGET_H
 #define STOOK_COLLECT_WALK_BUDGET_H
@@ -38,8 +38,8 @@ struct walk_budget_result {
 	double paid_share;
 	double follow_share; /* of this: without the walks */
 	uint64_t nr_switches, paid_ns;
-	uint64_t nr_walks,
-		walk_ns; /* the time of runs with a walk; without a budget, an estimate */
+	uint64_t nr_walks;
+	uint64_t walk_ns; /* of runs with a walk; without a budget, an estimate */
 	uint64_t nr_runs;
 	double run_ns; /* of a run without a walk */
 	uint64_t first_ns, most_each_ns;

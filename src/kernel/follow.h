@@ -79,8 +79,8 @@ int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks 
 
 /* Names of threads that the programs leave out from now on. */
 struct refused_names {
-	struct wire_refused_name
-		*slots;	      /* mapped from the kernel; NULL: without wanted_tasks.by_name */
+	/* Mapped from the kernel; NULL: without wanted_tasks.by_name. */
+	struct wire_refused_name *slots;
 	uint64_t nr_replaced; /* that have lost their slots to others */
 };
 

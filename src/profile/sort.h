@@ -1,4 +1,7 @@
-/* Sorts samples, strings and whatever else has numbers 0 … nr - 1: by a comparison, or as sequences, like stacks by their frames. */
+/*
+ * Sorts samples, strings and whatever else has numbers 0 … nr - 1: by a comparison, or as sequences, like stacks by
+ * their frames.
+ */
 #ifndef STOOK_PROFILE_SORT_H
 #define STOOK_PROFILE_SORT_H
 

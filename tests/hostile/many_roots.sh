@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# More containers than the limit of roots, which is 256 with few descriptors and up to 4,096 with many: files of further roots must not be treated as files of the host's
-# root, whose debug files would name them and with whose privileges they would be read. They have no names,
-# and this is reported.
+# More containers than the limit of roots, which is 256 with few descriptors and up to 4,096 with many: files of further
+# roots must not be treated as files of the host's root, whose debug files would name them and with whose privileges
+# they would be read. They have no names, and this is reported.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
