@@ -1047,7 +1047,9 @@ static int publish_changes(struct drain *drain, uint64_t now_ns)
 /* True if nothing may wait for mappings any longer: there is no room for more. */
 static bool is_full(const struct drain *drain)
 {
-	return drain->held_bytes + drain->nr_events * sizeof(*drain->events) > DRAIN_HELD_MAX_BYTES;
+	const size_t most = drain->options.max_held_bytes ?: DRAIN_HELD_MAX_BYTES;
+
+	return drain->held_bytes + drain->nr_events * sizeof(*drain->events) > most;
 }
 
 /*

@@ -96,6 +96,7 @@ struct drain_options {
 	const struct slicing *slicing;	       /* NULL: no time slices */
 	struct kernel_code_names kernel_names; /* .name NULL: kernel code is named later */
 	bool is_timed;			       /* measures totals.record_ns */
+	size_t max_held_bytes;		       /* as DRAIN_HELD_MAX_BYTES; 0: this */
 	bool names_processes;		       /* see drain_take_names() */
 };
 

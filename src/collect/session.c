@@ -433,6 +433,13 @@ static void refuse_name(void *context, const char *name)
 		sampler_refuse(session->sources[i].sampler, name);
 }
 
+static size_t held_bytes(const struct session_options *options)
+{
+	if (!options->max_buffer_bytes || options->max_buffer_bytes > DRAIN_HELD_MAX_BYTES)
+		return DRAIN_HELD_MAX_BYTES;
+	return options->max_buffer_bytes;
+}
+
 static int make_drain(struct session *session, struct error *error)
 {
 	struct drain_options options = {
@@ -455,6 +462,7 @@ static int make_drain(struct session *session, struct error *error)
 		.kernel_names = session->options.kernel_names,
 		.is_timed = session->options.is_governed,
 		.names_processes = session->options.names_processes,
+		.max_held_bytes = held_bytes(&session->options),
 	};
 	const struct session_probes *probes = session->options.probes;
 	const struct sampler_waits *waits = session->options.waits;

@@ -80,8 +80,8 @@ struct session_options {
 
 	size_t ring_bytes, max_counts; /* 0: chosen by rate and CPUs */
 	/*
-	 * Limit on memory for rings, count maps, waiting threads and process events; 0: none. Each has a least size, which
-	 * goes first.
+	 * Limit on memory for rings, count maps, waiting threads and process events, each of which has a least size that goes
+	 * first; 0: none. As much again may wait for the mappings of processes (DRAIN_HELD_MAX_BYTES, if that is less).
 	 */
 	size_t max_buffer_bytes;
 	size_t max_profile_bytes;

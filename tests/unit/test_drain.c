@@ -915,20 +915,28 @@ TEST(drain_holds_many_records_at_no_cost)
 	fixture_close(&fixture);
 }
 
-/* Raw records of many processes come in for longer than there is room. */
-TEST(drain_holds_records_up_to_its_limit)
+/* Raw records of many processes come in for longer than there is room. max_bytes: of the options; 0: not set. */
+static void fill_up(size_t max_bytes)
 {
+	const size_t limit = max_bytes ? max_bytes : DRAIN_HELD_MAX_BYTES;
 	struct made_record made = made_record(20, PID_B, 2, 0x1000, 0, 0);
 	uint64_t time_ns = 20, total = 0, most = 0;
+	struct drain_options options = {.cgroup_root_fd = -1, .max_held_bytes = max_bytes};
 	struct fixture fixture;
 
 	fixture_open(&fixture, 0, NULL);
+	options.files = fixture.files;
+	options.processes = fixture.processes;
+	options.profile = fixture.profile;
+	drain_free(fixture.drain);
+	fixture.drain = drain_new(&options);
+	CHECK(fixture.drain != NULL);
 	give_app(&fixture);
 	CHECK_EQ(look_here(fixture.files, fixture.processes), 0);
 	CHECK_EQ(give_record(&fixture, &made), 0); /* nobody looks */
 	made = made_record(20, PID_A, 1, 0x1000, 0, 0);
 	made.record.nr_user = WIRE_MAX_USER_FRAMES;
-	while (total < 4 * DRAIN_HELD_MAX_BYTES) {
+	while (total < 4 * limit) {
 		unsigned i;
 
 		for (i = 0; i < 1000; i++) {
@@ -941,10 +949,16 @@ TEST(drain_holds_records_up_to_its_limit)
 			most = drain_bytes(fixture.drain);
 	}
 	/* An array that grows has up to twice the bytes that it needs. */
-	CHECK(most > DRAIN_HELD_MAX_BYTES && most < 3 * DRAIN_HELD_MAX_BYTES);
+	CHECK(most > limit && most < 3 * limit);
 	CHECK_EQ(drain_totals(fixture.drain)->unawaited, 1);
 	CHECK(drain_totals(fixture.drain)->records > 1000);
 	fixture_close(&fixture);
+}
+
+TEST(drain_holds_records_up_to_its_limit)
+{
+	fill_up(0);
+	fill_up(DRAIN_HELD_MAX_BYTES / 4);
 }
 
 /* The same stacks in each epoch, samples reset in between: no counts carry over. */
