@@ -41,6 +41,7 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "base/hash.h"
+#include "base/own_folder.h"
 
 /* --- a table as a file ----------------------------------------------------------------------- */
 
@@ -217,101 +218,19 @@ struct unwind_cache {
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-static int refuse(struct error *error, const char *path, const char *part, const char *why)
-{
-	int err = error_set(error, -EPERM, "cannot keep unwind tables in '%s': '%s' %s", path, part,
-			    why);
-
-	error_hint(error,
-		   "choose a directory that, like all its parents, only you and root can write to");
-	return err;
-}
-
-/*
- * The directory itself must be ours and not writable by others; in its parents (`part` of the path)
- * nobody else may be able to replace the next component.
- */
-static int check_folder(int fd, const char *path, const char *part, bool is_above,
-			struct error *error)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
-		return is_above ? error_set_errno(error, "cannot read '%s' of '%s'", part, path)
-				: error_set_errno(error, "cannot read '%s'", path);
-	if (status.st_uid != geteuid() && !(is_above && status.st_uid == 0))
-		return refuse(error, path, part, "is owned by another user");
-	if (status.st_mode & WRITABLE_BY_OTHERS && !(is_above && status.st_mode & S_ISVTX))
-		return refuse(error, path, part, "is writable by other users");
-	return 0;
-}
-
-static size_t count_parts(const char *path)
-{
-	size_t nr = 0;
-
-	for (; *path; path++)
-		nr += path[0] == '/' && path[1] != '/' && path[1];
-	return nr;
-}
-
-/*
- * Opens a directory below another one, creating it if it doesn't exist and may_make is set; or -1
- * with errno.
- */
-static int open_part(int parent, const char *name, bool may_make)
-{
-	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(parent, name, flags);
-
-	if (fd >= 0 || errno != ENOENT || !may_make)
-		return fd;
-	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
-		return -1;
-	return openat(parent, name, flags);
-}
-
-/* Returns the descriptor, or a negative errno. */
-static int open_folder(const char *path, struct error *error)
-{
-	size_t nr_left = count_parts(path);
-	cleanup_free char *parts = strdup(path);
-	cleanup_fd int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const char *above = "/";
-	char *name, *rest = NULL;
-	int next, err;
-
-	if (path[0] != '/')
-		return error_set(error, -EINVAL, "not an absolute path: '%s'", path);
-	if (!parts)
-		return error_no_memory(error, "");
-	if (fd < 0)
-		return error_set_errno(error, "cannot open '/'");
-	for (name = strtok_r(parts, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		err = check_folder(fd, path, above, true, error);
-		if (err < 0)
-			return err;
-		next = open_part(fd, name, nr_left-- <= PARTS_THAT_WE_MAKE);
-		if (next < 0)
-			return error_set_errno(error, "cannot keep unwind tables in '%s': '%s'",
-					       path, name);
-		(void)close(fd);
-		fd = next;
-		above = name;
-	}
-	err = check_folder(fd, path, path, false, error);
-	return err < 0 ? err : take_fd(&fd);
-}
-
 struct unwind_cache *unwind_cache_open(const char *folder, uint64_t max_bytes, struct error *error)
 {
+	const struct own_folder own = {.path = folder,
+				       .what_for = "keep unwind tables",
+				       .owner = geteuid(),
+				       .nr_made = PARTS_THAT_WE_MAKE};
 	struct unwind_cache *cache = malloc(sizeof(*cache));
 
 	if (!cache) {
 		(void)error_no_memory(error, "");
 		return NULL;
 	}
-	*cache = (struct unwind_cache){open_folder(folder, error), max_bytes};
+	*cache = (struct unwind_cache){own_folder_open(&own, error), max_bytes};
 	if (cache->folder < 0) {
 		unwind_cache_close(cache);
 		return NULL;
