@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/clock.h"
 #include "base/read_budget.h"
 #include "elf/image/debug_link.h"
 #include "elf/image/elf_image.h"
+#include "sym/debuginfod.h"
 #include "worker/worker.h"
 
 /* A file with code, and what is needed to find its names. */
@@ -35,8 +35,6 @@ struct code_file {
 };
 
 /* --- on this machine -------------------------------------------------------------------------- */
-
-struct debuginfod;
 
 /* Where to look: folders in our own root that the user named, searched before the usual one. */
 struct debug_places {
@@ -75,33 +73,5 @@ void debug_files_forget(struct code_file *file);
  * also if the file has another build id.
  */
 int debug_files_from_server(const struct debug_places *places, const struct code_file *file);
-
-/* --- from a server ---------------------------------------------------------------------------- */
-
-/* Limit on the total time that a run waits for servers; after that none is asked. */
-#define DEBUGINFOD_MAX_NS (30 * NS_PER_SEC)
-
-/* Limit on the size of a debug file from a server. */
-#define DEBUGINFOD_MAX_BYTES (4ULL << 30)
-
-/* True if the client library can be loaded. No server is asked. */
-bool debuginfod_is_there(void);
-
-/* Returns NULL if DEBUGINFOD_URLS is not set, or when out of memory. */
-struct debuginfod *debuginfod_new(void);
-void debuginfod_free(struct debuginfod *client);
-
-/*
- * Stook's side of a parser's request: downloads the debug file, waiting no longer than the budget (NULL: none)
- * allows. Returns 0, or -ENODATA.
- */
-int debuginfod_place(struct debuginfod *client, const struct worker_want *want,
-		     const struct read_budget *budget, struct worker_place *ret);
-
-/*
- * Returns why servers were not asked for some files, to report at the end of the run; NULL: no
- * trouble.
- */
-const char *debuginfod_trouble(const struct debuginfod *client);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * sym/debug_files: with the real client library and a folder as the server (file://), which the
+ * sym/debuginfod: with the real client library and a folder as the server (file://), which the
  * library allows. The folder serves files by name only.
  */
-#include "sym/debug_files.h"
+#include "sym/debuginfod.h"
 
 #include <dlfcn.h>
 #include <errno.h>
