@@ -657,6 +657,7 @@ static void check_names(struct doctor *doctor)
 	const char *servers = getenv("DEBUGINFOD_URLS");
 	const bool asks = servers && *servers;
 	const bool has_files = access(DEBUG_FILE_FOLDER "/.build-id", R_OK) == 0;
+	const char *trouble;
 
 	doctor->group = "names";
 	judge(doctor, "helper processes", sandbox_run(&host, &error), &error, STATE_LIMITED,
@@ -670,12 +671,14 @@ static void check_names(struct doctor *doctor)
 		       : "none in " DEBUG_FILE_FOLDER
 			 ": stripped programs have the names that they "
 			 "export");
-	find(doctor, "debuginfod", asks && !debuginfod_is_there() ? STATE_LIMITED : STATE_OK,
-	     "servers are not asked for debug files", "%s%s",
-	     asks ? "DEBUGINFOD_URLS is " : "DEBUGINFOD_URLS is not set: no server is asked",
-	     asks ? servers : "");
+	trouble = asks ? debuginfod_check() : NULL;
+	find(doctor, "debuginfod", trouble ? STATE_LIMITED : STATE_OK,
+	     "servers are not asked for debug files", "DEBUGINFOD_URLS is %s%s%s",
+	     asks ? servers : "not set: no server is asked", trouble ? ": " : "",
+	     trouble ? trouble : "");
 	advise(doctor,
-	       "install its client library (libdebuginfod.so.1); the static program has none");
+	       "install its client library (libdebuginfod.so.1), which the static program cannot "
+	       "use; root in a container also needs CAP_SETUID and CAP_SETGID");
 }
 
 /* --- the agent --------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "run/complain.h"
 #include "run/run.h"
+#include "sym/debuginfod.h"
 
 static void print_help(FILE *out)
 {
@@ -59,6 +60,7 @@ int main(int argc, char **argv)
 
 	if (worker_status >= 0)
 		return worker_status;
+	(void)debuginfod_main(argc, argv);
 	fd_open_standard_streams();
 	(void)signal(SIGCHLD, SIG_DFL); /* waitpid() fails if the parent left it ignored */
 	if (!name) {

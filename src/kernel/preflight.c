@@ -53,15 +53,19 @@ static const struct privilege privileges[] = {
 	ROW(SYSLOG, NAMES, "read the addresses in /proc/kallsyms",
 	    "before Linux 5.13, no names of kernel functions"),
 	ROW(SETUID, ROOT, "give helper processes a user of their own",
-	    "they keep the user, without capabilities; --java only for processes of the same user"),
+	    "they keep the user, without capabilities; --java only for processes of the same user, "
+	    "and no debuginfod server is asked"),
 	ROW(SETGID, ROOT, "give helper processes a group of their own",
-	    "they keep the user, without capabilities; --java only for processes of the same user"),
+	    "they keep the user, without capabilities; --java only for processes of the same user, "
+	    "and no debuginfod server is asked"),
 	ROW(SYS_CHROOT, ROOT, "ask JVMs in containers for names", "--java does not ask them"),
 	ROW(KILL, ROOT, "end helper processes that hang", "they stay until the run ends"),
 	ROW(DAC_OVERRIDE, ROOT, "write outputs to directories of other users",
 	    "such outputs cannot be written"),
-	ROW(CHOWN, ROOT, "keep the owners of outputs that are replaced",
-	    "files of other users cannot be replaced"),
+	ROW(CHOWN, ROOT,
+	    "keep the owners of outputs that are replaced, and make debuginfod's cache",
+	    "files of other users cannot be replaced; no debuginfod server is asked, unless the "
+	    "cache is there"),
 	ROW(FOWNER, ROOT, "keep the modes of outputs that are replaced",
 	    "files of other users cannot be replaced"),
 	ROW(FSETID, ROOT, "keep the set-group-ID bits of outputs that are replaced",

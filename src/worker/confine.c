@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
@@ -15,9 +16,11 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/isolated.h"
 
 /*
@@ -154,6 +157,22 @@ static const struct {
 	{SCMP_SYS(prctl), 0, UINT64_MAX, PR_SET_NO_NEW_PRIVS, CONFINED_SERVER},
 };
 
+static int no_filters(struct error *error)
+{
+	return error_set(error, -ENOSYS, "this kernel has no filters of system calls (seccomp)");
+}
+
+/* Installs the filter, unless err says that it could not be made, and frees it. */
+static int load(scmp_filter_ctx filter, int err, struct error *error)
+{
+	if (err == 0)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err < 0 ? error_set(error, err, "cannot install a filter of system calls: %s",
+				   strerror(-err))
+		       : 0;
+}
+
 int confine_system_calls(enum confined kind, struct error *error)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
@@ -162,8 +181,7 @@ int confine_system_calls(enum confined kind, struct error *error)
 	int err = 0;
 
 	if (!filter)
-		return error_set(error, -ENOSYS,
-				 "this kernel has no filters of system calls (seccomp)");
+		return no_filters(error);
 	for (i = 0; i < ARRAY_SIZE(allowed) && err == 0; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
 	for (i = 0; i < ARRAY_SIZE(allowed_for_servers) && err == 0 && kind == CONFINED_SERVER; i++)
@@ -175,10 +193,77 @@ int confine_system_calls(enum confined kind, struct error *error)
 			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, restricted[i].call, 1,
 					       SCMP_CMP(restricted[i].argument, SCMP_CMP_MASKED_EQ,
 							restricted[i].mask, restricted[i].value));
+	return load(filter, err, error);
+}
+
+/* --- a client of servers ---------------------------------------------------------------------- */
+
+/* Other processes, namespaces, and large parts of the kernel that ordinary users can reach. */
+static const int denied_to_clients[] = {
+	SCMP_SYS(add_key),
+	SCMP_SYS(bpf),
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(fork),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(perf_event_open),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(request_key),
+	SCMP_SYS(setns),
+	SCMP_SYS(unshare),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(vfork),
+};
+
+/* clone3() has its flags in memory, where no filter sees them; without it, C libraries use clone(). */
+static int deny_system_calls(struct error *error)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	size_t i;
+	int err = 0;
+
+	if (!filter)
+		return no_filters(error);
+	for (i = 0; i < ARRAY_SIZE(denied_to_clients) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), denied_to_clients[i], 0);
 	if (err == 0)
-		err = seccomp_load(filter);
-	seccomp_release(filter);
-	return err < 0 ? error_set(error, err, "cannot install a filter of system calls: %s",
-				   strerror(-err))
-		       : 0;
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+				       SCMP_CMP(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+	return load(filter, err, error);
+}
+
+/*
+ * Landlock came with Linux 5.13. Not required: without it, the user id keeps the process from all but what everybody
+ * can write. What it may read is not limited, since libraries for names of hosts and for TLS read files that depend
+ * on the system.
+ */
+static void limit_writing(const char *folder)
+{
+	const uint64_t kept = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+			      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+			      LANDLOCK_ACCESS_FS_MAKE_REG;
+	const struct landlock_ruleset_attr limited = {
+		.handled_access_fs = kept | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+				     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+				     LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM,
+	};
+	cleanup_fd int below = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	cleanup_fd int rules =
+		(int)syscall(SYS_landlock_create_ruleset, &limited, sizeof(limited), 0);
+	const struct landlock_path_beneath_attr rule = {.allowed_access = kept, .parent_fd = below};
+
+	if (below >= 0)
+		(void)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+	(void)syscall(SYS_landlock_restrict_self, rules, 0);
+}
+
+int confine_client(const char *folder, struct error *error)
+{
+	limit_writing(folder);
+	return deny_system_calls(error);
 }

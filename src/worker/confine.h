@@ -1,4 +1,7 @@
-/* The rights of processes that parse foreign bytes: a user of their own, and a few dozen system calls. */
+/*
+ * The rights of processes that parse foreign bytes: a user of their own, and a few dozen system calls; and of the one
+ * that uses the network.
+ */
 #ifndef STOOK_WORKER_CONFINE_H
 #define STOOK_WORKER_CONFINE_H
 
@@ -24,5 +27,13 @@ uid_t confine_user(void);
  * errno.
  */
 int confine_system_calls(enum confined kind, struct error *error);
+
+/*
+ * From now on this process, a client of servers by way of libraries that make many system calls, can start no other
+ * processes, and makes none of the calls that it does not need and that bugs of the kernel have often been in: they
+ * fail. If the kernel has Landlock, it can also create and write files only below `folder` (NULL: nowhere). 0 or a
+ * negative errno.
+ */
+int confine_client(const char *folder, struct error *error);
 
 #endif

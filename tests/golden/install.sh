@@ -117,16 +117,21 @@ check "agent.conf: has settings" test -s "$work/settings"
 if command -v systemd-analyze >/dev/null; then
 	check "the service is confined: systemd-analyze security" \
 		systemd-analyze security --offline=true --threshold=35 --no-pager systemd/stook-agent.service
-	# The drop-in that stook-agent(1) shows, in place: other paths than that of the program are the packages'.
-	mkdir -p "$work/units/stook-agent.service.d"
-	sed 's,^ExecStart=[^ ]*,ExecStart=/bin/true,' systemd/stook-agent.service >"$work/units/stook-agent.service"
-	sed -n '/^\[Service\]/,/^\.Ed/p' docs/stook-agent.1 | grep -v '^\.' >"$work/units/stook-agent.service.d/override.conf"
-	check "the drop-in for TCP: is there" grep -q '^RestrictAddressFamilies=AF_INET AF_INET6' \
-		"$work/units/stook-agent.service.d/override.conf"
-	systemd-analyze verify --man=no "$work/units/stook-agent.service" >"$work/verified" 2>&1
-	check "the drop-in for TCP: systemd-analyze verify" is_without stook "$work/verified"
-	check "the drop-in for TCP: the service is confined" systemd-analyze security --offline=true --threshold=45 --no-pager \
-		"$work/units/stook-agent.service"
+	# The drop-ins that stook-agent(1) shows, in place: other paths than that of the program are the packages'.
+	drop_in() { # drop_in NAME SECTION LINE-THAT-IT-HAS
+		local unit=$work/$1/stook-agent.service
+		mkdir -p "$unit.d"
+		sed 's,^ExecStart=[^ ]*,ExecStart=/bin/true,' systemd/stook-agent.service >"$unit"
+		sed -n "/^\.Sh $2/,/^\.Sh [^${2:0:1}]/{/^\[Service\]/,/^\.Ed/p}" docs/stook-agent.1 | grep -v '^\.' \
+			>"$unit.d/override.conf"
+		check "the drop-in for $1: is there" grep -qx "$3" "$unit.d/override.conf"
+		systemd-analyze verify --man=no "$unit" >"$work/verified" 2>&1
+		check "the drop-in for $1: systemd-analyze verify" is_without stook "$work/verified"
+		check "the drop-in for $1: the service is confined" systemd-analyze security --offline=true --threshold=45 \
+			--no-pager "$unit"
+	}
+	drop_in TCP "SERVING A PORT" 'RestrictAddressFamilies=AF_INET AF_INET6'
+	drop_in debuginfod "DEBUG FILES FROM A SERVER" 'CapabilityBoundingSet=CAP_CHOWN'
 else
 	echo "SKIP install: the service is confined: needs systemd-analyze"
 fi

@@ -33,7 +33,7 @@ nameless=$PID
 # run ARG…: starts stook in the background; its pid is in $run.
 run() {
 	: >"$T/out"
-	DEBUGINFOD_URLS=http://localhost:1 LD_LIBRARY_PATH=$T "$STOOK" "$@" \
+	DEBUGINFOD_URLS=http://localhost:1 DEBUGINFOD_CACHE_PATH=$T/cache LD_LIBRARY_PATH=$T "$STOOK" "$@" \
 		>"$T/out" 2>"$T/err" </dev/null &
 	run=$!
 	STARTED+=("$run")
@@ -79,9 +79,13 @@ ends() {
 for signal in INT TERM; do
 	run profile -f -F 199 -d 1 -p "$nameless" --stats "$T/stats"
 	wait_until 20 is_naming || fail "SIG$signal in naming" "the lookup of names did not begin"
-	check_equal "the child that asks has no capabilities and gets none" \
-		"$(awk '/^Cap(Prm|Eff|Amb)|^NoNewPrivs/ { printf "%s ", $2 }' "/proc/$asked/status")" \
-		"0000000000000000 0000000000000000 0000000000000000 1 "
+	check_equal "the child that asks has a user of its own, no capabilities, and gets none" \
+		"$(awk '/^(Uid|Gid|Groups|Cap(Prm|Eff|Amb)|NoNewPrivs|Seccomp):/ { $1 = $1; print }' "/proc/$asked/status")" \
+		"$(printf '%s\n' 'Uid: 65523 65523 65523 65523' 'Gid: 65523 65523 65523 65523' 'Groups:' \
+			'CapPrm: 0000000000000000' 'CapEff: 0000000000000000' 'CapAmb: 0000000000000000' \
+			'NoNewPrivs: 1' 'Seccomp: 2')"
+	check_equal "and a cache that is its own" "$(stat -c '%u:%g %a' "$T/cache")" "65523:65523 700"
+	check "and its memory is not a copy of stook's" test "$(cat "/proc/$asked/cmdline" | tr '\0' ' ' | cut -d ' ' -f 1)" = stook-fetcher
 	kill -$signal "$run"
 	ends "SIG$signal in naming" 0
 	check "SIG$signal in naming: the samples are written" test "$(sum_matching nameless)" -gt 20

@@ -6,6 +6,7 @@
  * so they may share file names. Prints one line per test: `PASS name`, `FAIL name`, `SKIP why
  * (name)`.
  */
+#include "sym/debuginfod.h"
 #include "unit/test.h"
 #include "worker/worker.h"
 
@@ -256,6 +257,7 @@ int main(int argc, char **argv)
 
 	if (option >= 0)
 		return option;
+	(void)debuginfod_main(argc, argv);
 
 	while ((option = getopt(argc, argv, "j:x:")) != -1)
 		if (option == 'j')

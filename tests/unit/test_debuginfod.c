@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "sym/names_task.h"
@@ -24,7 +26,9 @@ static void need_library(void)
 	(void)dlclose(library);
 }
 
-/* Builds the code; the environment sets a server and a cache in the test's folder. */
+/*
+ * Builds the code; the environment sets a server and a cache in the test's folder. Root's client is another user.
+ */
 static struct debuginfod *start(struct made_code *code)
 {
 	struct debuginfod *client;
@@ -33,6 +37,7 @@ static struct debuginfod *start(struct made_code *code)
 	need_library();
 	make_code("sha1");
 	open_code(code, "stripped", "");
+	CHECK_EQ(chmod(folder, 0755), 0);
 	(void)snprintf(url, sizeof(url), "file://%s/server", folder);
 	CHECK_EQ(setenv("DEBUGINFOD_URLS", url, 1), 0);
 	CHECK_EQ(setenv("DEBUGINFOD_CACHE_PATH", in_folder("cache"), 1), 0);
@@ -111,6 +116,49 @@ TEST(debuginfod_brings_the_debug_file)
 	serve("code.debug", build_id_of(&code));
 	CHECK(finds_name(client, &code));
 	CHECK(debuginfod_trouble(client) == NULL);
+	finish(&code, client);
+}
+
+TEST(debuginfod_of_root_has_another_user)
+{
+	struct made_code code;
+	struct debuginfod *client;
+	struct stat status;
+
+	if (geteuid() != 0)
+		SKIP("needs root, whose client has another user");
+	client = start(&code);
+	serve("code.debug", build_id_of(&code));
+	CHECK(finds_name(client, &code));
+	CHECK_EQ(stat(in_folder("cache"), &status), 0);
+	CHECK_EQ(status.st_uid, DEBUGINFOD_USER);
+	CHECK_EQ(status.st_gid, DEBUGINFOD_USER);
+	CHECK_EQ(status.st_mode, S_IFDIR | 0700);
+	/* Its files are used, in its folder, and no others. */
+	CHECK(run_in_folder("chmod -R a+rX cache && rm -r server"));
+	CHECK(finds_name(client, &code));
+	CHECK(run_in_folder("chown 0 cache/*/debuginfo"));
+	CHECK(!finds_name(client, &code));
+	CHECK(run_in_folder("chown 65523 cache/*/debuginfo && mv cache/*/debuginfo . && "
+			    "ln -s \"$PWD/debuginfo\" cache/*/"));
+	CHECK(!finds_name(client, &code));
+	CHECK(debuginfod_trouble(client) == NULL);
+	finish(&code, client);
+}
+
+TEST(debuginfod_of_root_without_a_folder_of_its_own)
+{
+	struct made_code code;
+	struct debuginfod *client;
+
+	if (geteuid() != 0)
+		SKIP("needs root, whose client has another user");
+	client = start(&code);
+	make_folder("cache");
+	serve("code.debug", build_id_of(&code));
+	CHECK(!finds_name(client, &code));
+	CHECK(debuginfod_trouble(client) != NULL);
+	CHECK(strstr(debuginfod_trouble(client), "cache': it is not owned by user 65523"));
 	finish(&code, client);
 }
 
