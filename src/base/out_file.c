@@ -253,9 +253,9 @@ static int open_existing(struct out_file *file, const struct place *place)
 	new_fd = open_temporary(file);
 	if (new_fd < 0)
 		return -1;
-	/* The owner first: changing it clears bits of the mode. */
-	(void)!fchown(new_fd, status.st_uid, status.st_gid);
+	/* The mode first: later the file may be somebody else's. */
 	(void)fchmod(new_fd, status.st_mode & 0777);
+	(void)!fchown(new_fd, status.st_uid, status.st_gid);
 	return new_fd;
 }
 

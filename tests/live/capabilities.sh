@@ -81,6 +81,19 @@ case $(uname -r) in
 *) check "kernel names without CAP_SYSLOG" grep -Eq ';(vfs_|ksys_)?read' "$T/out" ;;
 esac
 
+# --- root ----------------------------------------------------------------------------------------------
+#
+# Root keeps more capabilities. Without one of them, what it is for does not happen; with all, it does. CAP_SYS_CHROOT
+# is in live/java, CAP_CHOWN for the cache of debuginfod's client in hostile/debuginfod.
+
+# root_without MISSING: sets $as_root to the prefix of a command without this capability; none: with all.
+root_without() {
+	as_root=(setpriv "--bounding-set=-$1" "--inh-caps=-$1")
+	[ "$1" != none ] || as_root=(env)
+	with="without $1"
+	[ "$1" != none ] || with="with all"
+}
+
 # Root without the capabilities to give its helper processes another user.
 install -o 65533 -m 755 "$PROGRAMS/spin" "$T/files/lines"
 for missing in setuid setgid; do
@@ -92,22 +105,38 @@ for missing in setuid setgid; do
 	stop "$PID"
 done
 
-# Root without those for outputs, for priorities, and to end helper processes, which have another user.
-install -d -o 65533 -m 700 "$T/theirs"
+# Root without those for priorities, and to end helper processes, which have another user.
 start "$PROGRAMS/spin" 60
-for missing in dac_override sys_nice kill; do
-	setpriv --bounding-set="-$missing" --inh-caps="-$missing" timeout -k 5 60 "$STOOK" profile -d 1 \
-		-F 199 -p "$PID" -o "$T/theirs/$missing.folded" >"$T/out" 2>"$T/err" </dev/null
-	status=$?
-	case $missing in
-	dac_override)
-		check_equal "without $missing: no output in a directory of somebody else" $status 1
-		check "without $missing: it is reported" grep -q "cannot .*$T/theirs" "$T/err"
-		;;
-	*)
-		check_equal "without $missing: status" $status 0
-		check "without $missing: names are there" grep -q ';spin_inner' "$T/theirs/$missing.folded"
-		;;
-	esac
+for missing in sys_nice kill; do
+	root_without $missing
+	"${as_root[@]}" timeout -k 5 60 "$STOOK" profile -f -d 1 -F 199 -p "$PID" >"$T/out" 2>"$T/err" </dev/null
+	check_equal "without $missing: status" $? 0
+	check "without $missing: names are there" grep -q ';spin_inner' "$T/out"
+done
+stop "$PID"
+
+# Outputs of others: the folder is theirs, and the file that is replaced. In a sticky one only owners may do that.
+umask 022
+start "$PROGRAMS/spin" 60
+for missing in none dac_override chown fowner; do
+	root_without $missing
+	for mode in 700 1755; do
+		rm -rf "$T/theirs"
+		install -d -o 65533 -m $mode "$T/theirs"
+		install -o 65533 -g 65533 -m 600 /dev/null "$T/theirs/old.folded"
+		"${as_root[@]}" timeout -k 5 60 "$STOOK" profile -d 1 -F 199 -p "$PID" -o "$T/theirs/old.folded" \
+			>"$T/out" 2>"$T/err" </dev/null
+		got="$? $(stat -c '%u:%g %a' "$T/theirs/old.folded")"
+		case $missing$mode in
+		dac_override* | fowner1755)
+			check_equal "outputs $with, in a folder $mode: refused" "$got" "1 65533:65533 600"
+			check "outputs $with, in a folder $mode: and why" grep -q "cannot .*$T/theirs" "$T/err"
+			;;
+		chown*) check_equal "outputs $with, in a folder $mode: root's" "$got" "0 0:0 600" ;;
+		*) check_equal "outputs $with, in a folder $mode: as before" "$got" "0 65533:65533 600" ;;
+		esac
+		[ "${got%% *}" -ne 0 ] ||
+			check "outputs $with, in a folder $mode: names are there" grep -q ';spin_inner' "$T/theirs/old.folded"
+	done
 done
 stop "$PID"
