@@ -59,17 +59,15 @@ static const struct privilege privileges[] = {
 	    "they keep the user, without capabilities; --java only for processes of the same user, "
 	    "and no debuginfod server is asked"),
 	ROW(SYS_CHROOT, ROOT, "ask JVMs in containers for names", "--java does not ask them"),
-	ROW(KILL, ROOT, "end helper processes that hang", "they stay until the run ends"),
+	ROW(KILL, ROOT, "end helper processes that hang",
+	    "they stay as long as they hang, even after the run"),
 	ROW(DAC_OVERRIDE, ROOT, "write outputs to directories of other users",
 	    "such outputs cannot be written"),
 	ROW(CHOWN, ROOT,
 	    "keep the owners of outputs that are replaced, and make debuginfod's cache",
-	    "files of other users cannot be replaced; no debuginfod server is asked, unless the "
-	    "cache is there"),
-	ROW(FOWNER, ROOT, "keep the modes of outputs that are replaced",
-	    "files of other users cannot be replaced"),
-	ROW(FSETID, ROOT, "keep the set-group-ID bits of outputs that are replaced",
-	    "these bits are lost"),
+	    "such outputs become root's; no debuginfod server is asked, unless the cache is there"),
+	ROW(FOWNER, ROOT, "replace outputs of other users in sticky directories",
+	    "they cannot be replaced"),
 	ROW(SYS_NICE, ROOT, "read the buffers at a high priority",
 	    "samples may be lost on an overloaded host"),
 #undef ROW

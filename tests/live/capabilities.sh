@@ -94,26 +94,85 @@ root_without() {
 	[ "$1" != none ] || with="with all"
 }
 
-# Root without the capabilities to give its helper processes another user.
+# A user, and a group, for helper processes.
 install -o 65533 -m 755 "$PROGRAMS/spin" "$T/files/lines"
 for missing in setuid setgid; do
 	start "$T/files/lines" 60
-	setpriv --bounding-set="-$missing" --inh-caps="-$missing" timeout -k 5 60 "$STOOK" profile -d 1 \
+	root_without $missing
+	"${as_root[@]}" timeout -k 5 60 "$STOOK" profile -d 1 \
 		-F 199 -p "$PID" --lines -f >"$T/out" 2>"$T/err" </dev/null
 	check "without $missing: names and lines are there" grep -q ';spin_inner spin.c:' "$T/out"
 	check "without $missing: no complaint" eval '! grep -q "^files" "$T/err"'
 	stop "$PID"
 done
 
-# Root without those for priorities, and to end helper processes, which have another user.
-start "$PROGRAMS/spin" 60
-for missing in sys_nice kill; do
+# Priorities; other users for parsers, which can be ended nevertheless. Each run meets new programs, so that its
+# parsers have work; they are stopped, and late with it.
+install -d -m 755 "$T/programs"
+keep_starting() {
+	local i
+	for ((i = 0; ; i++)); do
+		cp "$PROGRAMS/spin" "$T/programs/new$1$i"
+		timeout 1 "$T/programs/new$1$i" 0.2 >/dev/null 2>&1
+	done
+}
+parsers() {
+	local child
+	for child in $(cat "/proc/$run/task"/*/children 2>/dev/null); do
+		! grep -qa '^stook-parser' "/proc/$child/cmdline" 2>/dev/null || echo "$child"
+	done
+}
+has_parser() { [ -n "$(parsers)" ]; }
+nr_gone() {
+	local pid nr=0
+	for pid in "${stopped[@]}"; do kill -0 "$pid" 2>/dev/null || nr=$((nr + 1)); done
+	echo $nr
+}
+is_one_gone() { [ "$(nr_gone)" -gt 0 ]; }
+are_all_gone() { [ "$(nr_gone)" -eq ${#stopped[@]} ]; }
+field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | cut -f 1; }
+nice_of() { sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 17; }
+for missing in none setuid setgid sys_nice kill; do
 	root_without $missing
-	"${as_root[@]}" timeout -k 5 60 "$STOOK" profile -f -d 1 -F 199 -p "$PID" >"$T/out" 2>"$T/err" </dev/null
-	check_equal "without $missing: status" $? 0
-	check "without $missing: names are there" grep -q ';spin_inner' "$T/out"
+	keep_starting "$missing" &
+	starter=$!
+	STARTED+=("$starter")
+	"${as_root[@]}" "$STOOK" profile -f --table-cache none -i 1 -F 199 -d 30 >"$T/out" 2>"$T/err" </dev/null &
+	run=$!
+	STARTED+=("$run")
+	wait_until 20 samples "$run"
+	wait_until 20 has_parser || fail "without $missing" "there is no parser"
+	sleep 0.5
+	mapfile -t stopped < <(parsers)
+	case $missing in
+	none)
+		check "$with: a parser has a user of its own" test "$(field Uid "${stopped[0]}")" -ge 61184
+		check "$with: a parser has a group of its own" test "$(field Gid "${stopped[0]}")" -ge 61184
+		check "$with: a high priority" test "$(nice_of "$run")" -eq -20
+		;;
+	setuid) check_equal "$with: parsers keep the user" "$(field Uid "${stopped[0]}")" 0 ;;
+	setgid) check_equal "$with: parsers keep the group" "$(field Gid "${stopped[0]}")" 0 ;;
+	sys_nice) check "$with: an ordinary priority" test "$(nice_of "$run")" -gt -20 ;;
+	esac
+	if [ $missing = none ] || [ $missing = kill ]; then
+		kill -STOP "${stopped[@]}"
+		wait_until 10 is_one_gone
+	fi
+	case $missing in
+	none) check "$with: a parser that hangs is ended" is_one_gone ;;
+	kill) check "$with: a parser that hangs stays" eval '! is_one_gone' ;;
+	esac
+	kill -INT "$run"
+	wait "$run"
+	check_equal "$with: status" $? 0
+	if [ $missing = kill ]; then
+		check "$with: even after the run" eval '! is_one_gone'
+		kill -CONT "${stopped[@]}"
+	fi
+	check "$with: no helper process is left" wait_until 5 are_all_gone
+	kill "$starter"
+	wait "$starter" 2>/dev/null
 done
-stop "$PID"
 
 # Outputs of others: the folder is theirs, and the file that is replaced. In a sticky one only owners may do that.
 umask 022
