@@ -1,6 +1,7 @@
 /*
  * The agent is a collector around the one of a run with stacks (run/stacks): that one samples, names each interval in a
- * thread of its own, and hands it over; here an interval is an epoch, which goes to the store (agent/keeper).
+ * thread of its own, and hands it over, once without names and once with them; here an interval is an epoch, which goes
+ * to the store (agent/keeper).
  *
  * This file adds the needs of a run without end. Once a second it looks around: has somebody asked for a pause,
  * is a rest over, does the service manager want to know that we are alive? At the end of each epoch the governor sets
@@ -53,7 +54,7 @@
 #define NAMES_PACE	0.5
 #define TABLES_PACE	0.25
 #define FEW_TABLES_PACE 0.025
-#define LONGEST_NS	(60 * NS_PER_SEC) /* of epochs that are named and stored together */
+#define LONGEST_NS	(60 * NS_PER_SEC) /* of epochs that are named together */
 
 /*
  * A rest after the cost ran away, or after a session could not begin; each is twice as long as the one before, until
@@ -763,8 +764,8 @@ static struct table_pace table_pace(const struct agent *agent)
 static void tell_shed(const struct agent *agent, enum governor_shed before)
 {
 	static const char *const sheds[] = {
-		[SHED_NOTHING] = "each epoch is stored by itself again",
-		[SHED_NAMING] = "epochs are named and stored a minute at a time",
+		[SHED_NOTHING] = "each epoch is named by itself again",
+		[SHED_NAMING] = "epochs are named a minute at a time",
 		[SHED_TABLES] = "few unwind tables are made, and stacks may be cut short",
 	};
 	const struct governor *governor = &agent->governor;
@@ -818,7 +819,8 @@ static int govern(struct agent *agent, const struct governor_reading *now, struc
 
 /*
  * Naming an epoch reads the symbols of all files that have new code in it, so epochs are named together until the time
- * that the last ones took is paid for by a share of the budget; for a minute at most.
+ * that the last ones took is paid for by a share of the budget; for a minute at most. The store has them without names
+ * until then.
  */
 static bool is_due(struct agent *agent, const struct governor_reading *now)
 {
@@ -846,12 +848,12 @@ static int end_epoch(struct collector *collector, bool is_last, struct error *er
 {
 	struct agent *agent = collector->context;
 	struct governor_reading cost;
-	int err = 0;
+	int err;
 
 	count_session(agent, false);
 	cost = read_cost(agent);
-	if (is_last || is_due(agent, &cost))
-		err = inner_ops(agent)->interval(&agent->stacks.collector, is_last, error);
+	agent->stacks.is_gathering = !is_last && !is_due(agent, &cost);
+	err = inner_ops(agent)->interval(&agent->stacks.collector, is_last, error);
 	return err || is_last || !agent->stacks.session ? err : govern(agent, &cost, error);
 }
 
@@ -930,8 +932,18 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 	return 0;
 }
 
+static void keep(void *context, struct profile *profile, const struct session_part *part,
+		 struct interval_span span, bool is_naming)
+{
+	struct agent *agent = context;
+	const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	keeper_keep(&agent->keeper, profile, part, span, is_naming);
+	agent->store_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+}
+
 static int take(void *context, struct profile *profile, const struct session_part *part,
-		struct error *error)
+		struct interval_span span, struct error *error)
 {
 	struct agent *agent = context;
 	const uint64_t upkeep_ns = agent->keeper.upkeep_ns;
@@ -943,7 +955,7 @@ static int take(void *context, struct profile *profile, const struct session_par
 	if (err < 0)
 		complain("out of memory for labels that processes give themselves");
 	began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-	err = keeper_add(&agent->keeper, profile, part);
+	err = keeper_add(&agent->keeper, profile, part, span);
 	if (atomic_exchange(&agent->shrinks_naming, false)) {
 		symbolizer_end_reading(agent->stacks.names.symbolizer);
 		(void)malloc_trim(0);
@@ -953,7 +965,7 @@ static int take(void *context, struct profile *profile, const struct session_par
 	return err;
 }
 
-static const struct stack_command command = {.choose = choose, .take = take};
+static const struct stack_command command = {.choose = choose, .take = take, .keep = keep};
 
 int agent_run(struct agent_options *options, const struct agent_reader *reader)
 {

@@ -38,7 +38,7 @@ enum governor_cost {
 /* The stages of saving on other things than samples: each includes those before it. */
 enum governor_shed {
 	SHED_NOTHING,
-	SHED_NAMING, /* epochs are named and stored together */
+	SHED_NAMING, /* epochs are named together */
 	SHED_TABLES, /* few unwind tables are made */
 	NR_SHEDS
 };

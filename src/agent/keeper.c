@@ -18,6 +18,8 @@
 
 #define EXPIRE_NS (60 * NS_PER_SEC) /* between two removals of what is too old */
 
+#define NOTHING_KEPT UINT64_MAX /* for keeper.kept_from */
+
 /* An agent that is started anew may find that its predecessor's last helper still has the lock. */
 #define LOCK_TRIES  10
 #define LOCK_NAP_NS (100 * NS_PER_MS)
@@ -27,6 +29,25 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
+/*
+ * Epochs of an agent that was killed before it had named them stay as they are. While this fails, as on a full disk,
+ * nothing else is stored either.
+ */
+static int settle(struct keeper *keeper, struct error *error)
+{
+	uint64_t nr = 0;
+	int err = keeper->is_settled ? 0 : store_settle(keeper->store, &nr, error);
+
+	if (err)
+		return err;
+	keeper->is_settled = true;
+	if (nr)
+		complain("the agent before ended before it had named all code: %" PRIu64
+			 " epochs are kept as they are",
+			 nr);
+	return 0;
+}
+
 static int open_store(struct keeper *keeper, struct error *error)
 {
 	const struct timespec nap = {.tv_nsec = LOCK_NAP_NS};
@@ -34,13 +55,17 @@ static int open_store(struct keeper *keeper, struct error *error)
 
 	for (i = 0; i < LOCK_TRIES; i++) {
 		err = store_open_writer(keeper->path, &keeper->store, error);
-		if (!err && keeper->settings->max_memory_bytes)
-			store_limit_memory(keeper->store, keeper->settings->max_memory_bytes);
 		if (err != -EBUSY)
-			return err;
+			break;
 		(void)nanosleep(&nap, NULL);
 	}
-	return err;
+	if (err)
+		return err;
+	if (keeper->settings->max_memory_bytes)
+		store_limit_memory(keeper->store, keeper->settings->max_memory_bytes);
+	keeper->is_settled = false;
+	keeper->kept_from = NOTHING_KEPT;
+	return settle(keeper, error) == -EBADMSG ? -EBADMSG : 0;
 }
 
 /* Moves a damaged store aside, and opens a new one. Any other file stays. */
@@ -73,7 +98,11 @@ int keeper_open(struct keeper *keeper, const char *path, struct keeper_settings 
 {
 	int err;
 
-	*keeper = (struct keeper){.path = strdup(path), .settings = settings};
+	*keeper = (struct keeper){
+		.path = strdup(path),
+		.settings = settings,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+	};
 	if (!keeper->path || !settings)
 		return error_no_memory(error, "");
 	err = open_store(keeper, error);
@@ -111,14 +140,19 @@ static void take_settings(struct keeper *keeper)
 
 /* --- epochs ----------------------------------------------------------------------------------- */
 
-static int append(struct keeper *keeper, const struct profile *profile,
-		  const struct session_part *part, struct error *error)
+typedef int append_fn(struct store *store, const struct store_epoch *epoch,
+		      const struct profile *profile, struct error *error);
+
+static int append(struct keeper *keeper, append_fn *append_to, const struct profile *profile,
+		  const struct session_part *part, struct interval_span span, struct error *error)
 {
 	const struct store_epoch epoch = {
 		.start_ns = part->began_ns,
 		.end_ns = part->ended_ns,
 		.period_ns = part->period_ns,
 		.lost = part->lost,
+		.first = span.first,
+		.last = span.last,
 	};
 	int err;
 
@@ -127,17 +161,59 @@ static int append(struct keeper *keeper, const struct profile *profile,
 		store_close(keeper->store);
 		keeper->store = NULL;
 	}
-	err = keeper->store ? 0 : open_store(keeper, error);
+	err = keeper->store ? settle(keeper, error) : open_store(keeper, error);
 	if (!err)
-		err = store_append(keeper->store, &epoch, profile, error);
+		err = append_to(keeper->store, &epoch, profile, error);
 	if (err != -EBADMSG)
 		return err;
 	err = begin_anew(keeper, error);
-	return err ? err : store_append(keeper->store, &epoch, profile, error);
+	return err ? err : append_to(keeper->store, &epoch, profile, error);
 }
 
-static void drop(struct keeper *keeper, const struct error *why)
+/* Adds the labels of an epoch. 0 or a negative errno. */
+static int add_labels(struct keeper *keeper, struct profile *profile,
+		      const struct session_part *part, const struct process_labels *own,
+		      bool is_early, uint64_t *ret_left_out_ns)
 {
+	const struct label_sources sources = {
+		.names = &part->names,
+		.rules = &keeper->settings->rules,
+		.own = own,
+		.is_early = is_early,
+	};
+	int err = keeper->settings->is_off_cpu ? labels_split_states(profile) : 0;
+
+	return err ? err : labels_add(profile, &sources, ret_left_out_ns);
+}
+
+void keeper_keep(struct keeper *keeper, struct profile *profile, const struct session_part *part,
+		 struct interval_span span, bool is_naming)
+{
+	uint64_t left_out_ns;
+	struct error error;
+	int err;
+
+	(void)pthread_mutex_lock(&keeper->lock);
+	take_settings(keeper);
+	err = profile ? add_labels(keeper, profile, part, is_naming ? NULL : keeper->own_labels,
+				   true, &left_out_ns)
+		      : -ENOMEM;
+	if (!err)
+		err = append(keeper, store_append_unnamed, profile, part, span, &error);
+	if (err)
+		keeper->kept_from = NOTHING_KEPT;
+	else if (keeper->kept_from == NOTHING_KEPT)
+		keeper->kept_from = span.first;
+	(void)pthread_mutex_unlock(&keeper->lock);
+}
+
+/* An epoch that is stored without names stays so, if it was not replaced. */
+static void drop(struct keeper *keeper, struct interval_span span, const struct error *why)
+{
+	if (keeper->kept_from <= span.first) {
+		complain("an epoch stays without names: %s", why->text);
+		return;
+	}
 	if (!keeper->nr_dropped_now++)
 		complain("epochs are dropped: %s", why->text);
 	keeper->nr_dropped++;
@@ -199,26 +275,26 @@ static void expire(struct keeper *keeper)
 	keeper->upkeep_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 }
 
-int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part)
+int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part,
+	       struct interval_span span)
 {
-	struct label_sources sources = {.names = &part->names, .own = keeper->own_labels};
 	struct error error = {0};
 	uint64_t left_out_ns = 0;
 	int err;
 
+	(void)pthread_mutex_lock(&keeper->lock);
 	take_settings(keeper);
-	sources.rules = &keeper->settings->rules;
-	err = keeper->settings->is_off_cpu ? labels_split_states(profile) : 0;
-	if (!err)
-		err = labels_add(profile, &sources, &left_out_ns);
+	err = add_labels(keeper, profile, part, keeper->own_labels, false, &left_out_ns);
 	keeper->left_out_ns += left_out_ns;
-	err = err ? error_no_memory(&error, "for an epoch") : append(keeper, profile, part, &error);
+	err = err ? error_no_memory(&error, "for an epoch")
+		  : append(keeper, store_append, profile, part, span, &error);
 	if (err) {
-		drop(keeper, &error);
-		return 0;
+		drop(keeper, span, &error);
+	} else {
+		note_stored(keeper);
+		count_walks(keeper, profile);
+		expire(keeper);
 	}
-	note_stored(keeper);
-	count_walks(keeper, profile);
-	expire(keeper);
+	(void)pthread_mutex_unlock(&keeper->lock);
 	return 0;
 }

@@ -2,12 +2,13 @@
  * Keeps the epochs of a run in a store, whatever happens to it: while the disk is full or read-only, epochs are dropped
  * and counted; a damaged store is moved aside and a new one begun. Removes what is too old or too much.
  *
- * All functions but keeper_open() and keeper_set() are for the thread that names epochs; the counts may be read from
- * others.
+ * An epoch is stored when it ends, without names, and again when it has them. So keeper_keep() is for one thread, and
+ * keeper_add() for another one, of which each waits while the other uses the store. The counts may be read from others.
  */
 #ifndef STOOK_AGENT_KEEPER_H
 #define STOOK_AGENT_KEEPER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #include "base/error.h"
 #include "bpf/walk_end.h"
 #include "collect/session.h"
+#include "run/intervals.h"
 #include "run/process_labels.h"
 #include "store/store.h"
 
@@ -31,12 +33,16 @@ struct keeper_settings {
 struct keeper {
 	char *path;
 	const struct process_labels
-		*own_labels; /* the caller's, set after keeper_open(); NULL: none */
-	struct store *store; /* NULL: could not be opened again */
+		*own_labels;  /* the caller's, set after keeper_open(); NULL: none */
+	pthread_mutex_t lock; /* of all below but the counts */
+	struct store *store;  /* NULL: could not be opened again */
+	bool is_settled;      /* nothing is left of a writer before */
 	struct keeper_settings *settings;
 	struct keeper_settings *_Atomic next_settings; /* for the next epoch; NULL: the same */
 	uint64_t expire_ns;			       /* when to remove what is too old next */
 	uint64_t nr_dropped_now;		       /* epochs, since the last that was stored */
+	uint64_t
+		kept_from; /* the store has all epochs from this number on, with names or without */
 	atomic_uint_fast64_t nr_stored, nr_dropped, bytes;
 	atomic_uint_fast64_t stored_ns;	  /* CLOCK_MONOTONIC, of the last epoch; 0: none */
 	atomic_uint_fast64_t left_out_ns; /* of samples, by rules */
@@ -54,9 +60,18 @@ void keeper_close(struct keeper *keeper);
 void keeper_set(struct keeper *keeper, struct keeper_settings *settings);
 
 /*
- * Labels the profile of an epoch and stores it. Reports what goes wrong itself, once until it goes well again, and
- * returns 0: there is nothing that a run should end for.
+ * Labels the profile of an epoch and stores it until keeper_add() replaces it. What a rule leaves out, or could leave out
+ * when all labels are known, is not stored yet. If is_naming, the own labels are in use, and are not read. profile: NULL:
+ * out of memory. A failure is reported by keeper_add().
  */
-int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part);
+void keeper_keep(struct keeper *keeper, struct profile *profile, const struct session_part *part,
+		 struct interval_span span, bool is_naming);
+
+/*
+ * Labels the profile of an epoch with names and stores it. Reports what goes wrong itself, once until it goes well again,
+ * and returns 0: there is nothing that a run should end for.
+ */
+int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part,
+	       struct interval_span span);
 
 #endif

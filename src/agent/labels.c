@@ -183,10 +183,13 @@ static int add_process(struct relabel_labels *list, const struct process_name *k
 }
 
 /* Labels that the process gives itself. */
-static int add_own(struct relabel_labels *list, const struct process_labels *own)
+static int add_own(struct relabel_labels *list, const struct process_labels *own,
+		   const struct process_name *known)
 {
-	struct bytes rest = own ? process_labels_find(own, list->sample.pid) : (struct bytes){0};
+	struct bytes rest = {0};
 	int err = 0;
+
+	list->lacks_own = !own || !process_labels_find(own, list->sample.pid, known, &rest);
 
 	while (rest.nr && !err) {
 		const char *key = bytes_string(&rest), *text = bytes_string(&rest);
@@ -276,9 +279,11 @@ static int describe(const struct labelling *labelling, const struct sample_label
 	if (!err)
 		err = add_process(&list, known);
 	if (!err)
-		err = add_own(&list, labelling->sources->own);
+		err = add_own(&list, labelling->sources->own, known);
 	if (!err)
 		err = add_cgroup(&list, profile_string(list.profile, list.sample.cgroup));
+	list.lacks_build_id = labelling->sources->is_early;
+	list.lacks_own &= labelling->sources->is_early;
 	if (!err)
 		err = relabel_rules_apply(labelling->sources->rules, &list);
 	if (err > 0)

@@ -19,6 +19,8 @@ struct label_sources {
 	const struct process_names *names; /* of the samples' processes, when these were taken */
 	const struct relabel_rules *rules;
 	const struct process_labels *own; /* of processes; NULL: none */
+	/* Code may have no build id yet, and processes may not have been asked: what a rule could leave out then is. */
+	bool is_early;
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/matcher.h"
 #include "base/text.h"
+#include "proc/process_context.h"
 #include "store/where.h"
 
 #define TEXT_BYTES 1024 /* of a label that a rule makes */
@@ -135,12 +136,28 @@ static struct set_label *find(struct relabel_labels *labels, const char *key)
 	return NULL;
 }
 
+/* True if a label that is not there may be when all are known. */
+static bool may_come(const struct relabel_labels *labels, const char *key)
+{
+	size_t i;
+
+	if (!strcmp(key, "build_id"))
+		return labels->lacks_build_id;
+	if (!strcmp(key, "cmdline") || text_starts_with(key, "env."))
+		return labels->lacks_own;
+	for (i = 0; i < PROCESS_NR_ATTRIBUTES; i++)
+		if (!strcmp(key, process_attribute_names[i]))
+			return labels->lacks_own;
+	return false;
+}
+
 static const char *label_of(void *context, const char *key)
 {
 	struct relabel_labels *labels = context;
 	const char *text = profile_label_text(labels->profile, &labels->sample, labels->set,
 					      labels->nr, key, labels->number);
 
+	labels->is_open |= !text && may_come(labels, key);
 	/* All samples have these two, perhaps with an empty text. */
 	return text || (strcmp(key, "comm") != 0 && strcmp(key, "cgroup") != 0) ? text : "";
 }
@@ -214,7 +231,8 @@ int relabel_rules_apply(const struct relabel_rules *rules, struct relabel_labels
 		if (rule->action == ACTION_REPLACE) {
 			if (replace(rule, labels) < 0)
 				return -ENOMEM;
-		} else if (store_where_matches(rule->where, label_of, labels) == drops) {
+		} else if (store_where_matches(rule->where, label_of, labels) == drops ||
+			   labels->is_open) {
 			return 0;
 		}
 	}

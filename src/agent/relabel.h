@@ -35,7 +35,11 @@ struct relabel_labels {
 	struct sample_labels sample;
 	struct set_label set[LABEL_SET_MAX];
 	size_t nr;
-	char number[LABEL_NUMBER_BYTES]; /* for relabel_rules_apply() */
+	bool lacks_build_id,
+		lacks_own; /* these, and those of the process' own, are not known yet */
+	/* For relabel_rules_apply(): */
+	char number[LABEL_NUMBER_BYTES];
+	bool is_open; /* a rule asked for one of those */
 };
 
 /*
@@ -44,7 +48,9 @@ struct relabel_labels {
  */
 int relabel_set(struct relabel_labels *labels, const char *key, const char *text, size_t nr);
 
-/* Changes the set. 1: the sample is stored; 0: it is left out; or -ENOMEM. */
+/*
+ * Changes the set. 1: the sample is stored; 0: it is left out, or may be when all labels are known; or -ENOMEM.
+ */
 int relabel_rules_apply(const struct relabel_rules *rules, struct relabel_labels *labels);
 
 #endif

@@ -532,3 +532,57 @@ int profile_take_part(struct profile **profile, const struct profile *part)
 	profile_set_max_frames(*profile, PROFILE_MAX_FILE_FRAMES); /* each part has a limit */
 	return profile_merge_part(*profile, part);
 }
+
+static uint64_t key_of_module(const struct profile *profile, uint32_t number)
+{
+	const struct module *module = profile_module(profile, number);
+	const char *name = profile_string(profile, module->name);
+
+	return hash_add((uint64_t)module->kind << 32 | module->file, hash_key(name, strlen(name)));
+}
+
+/* Maps the numbers of modules in `into` to those in `from`, and copies the code of these. 0 or -ENOMEM. */
+static int find_modules(const struct merge *merge, uint32_t *numbers)
+{
+	cleanup(u64_map_clear) struct u64_map by_key = {0};
+	uint32_t i;
+
+	for (i = 0; i < profile_nr_modules(merge->from); i++)
+		if (u64_map_set(&by_key, key_of_module(merge->from, i), i) < 0)
+			return -ENOMEM;
+	for (i = 0; i < profile_nr_modules(merge->into); i++) {
+		const uint64_t *found = u64_map_find(&by_key, key_of_module(merge->into, i));
+		const struct module_code *code;
+
+		numbers[i] = found ? (uint32_t)*found : MODULE_NR_UNKNOWN;
+		code = found ? profile_code(merge->from, numbers[i]) : NULL;
+		if (code && profile_set_code(merge->into, i, code) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int profile_copy_names(struct profile *part, const struct profile *named)
+{
+	cleanup(merge_clear) struct merge merge = {.into = part, .from = named, .is_part = true};
+	cleanup_free uint32_t *modules = calloc(profile_nr_modules(part), sizeof(*modules));
+	uint32_t i;
+	size_t nr;
+
+	if (!modules || merge_init(&merge) < 0 || find_modules(&merge, modules) < 0)
+		return -ENOMEM;
+	for (i = 0; i < profile_nr_frames(part); i++) {
+		const struct frame *frame = profile_frame(part, i);
+		const int64_t found = frame->function ? -ENOENT
+						      : profile_find_frame(named, frame->kind,
+									   modules[frame->module],
+									   frame->address);
+
+		if (found < 0)
+			continue;
+		if (map_lines(&merge, profile_frame(named, (uint32_t)found), &nr) < 0 ||
+		    reuse_frame(&merge, i, profile_frame(named, (uint32_t)found), nr) == -ENOMEM)
+			return -ENOMEM;
+	}
+	return 0;
+}

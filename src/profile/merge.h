@@ -31,4 +31,10 @@ int profile_merge_part(struct profile *into, const struct profile *from);
  */
 int profile_take_part(struct profile **profile, const struct profile *part);
 
+/*
+ * Gives the code of a part the names, build ids and segments that another profile of the run has for it. 0 or -ENOMEM:
+ * some are missing.
+ */
+int profile_copy_names(struct profile *part, const struct profile *named);
+
 #endif

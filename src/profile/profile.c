@@ -373,10 +373,15 @@ static int64_t push_frame(struct profile *profile, struct number_index *index, u
 	return number;
 }
 
-int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
-			  uint64_t address)
+static uint64_t hash_of_frame(enum frame_kind kind, uint32_t module, uint64_t address)
 {
-	uint64_t hash = hash_add(hash_u64((uint64_t)module << 1 | (kind == FRAME_KERNEL)), address);
+	return hash_add(hash_u64((uint64_t)module << 1 | (kind == FRAME_KERNEL)), address);
+}
+
+int64_t profile_find_frame(const struct profile *profile, enum frame_kind kind, uint32_t module,
+			   uint64_t address)
+{
+	const uint64_t hash = hash_of_frame(kind, module, address);
 	size_t probe = 0;
 	uint32_t number;
 
@@ -386,9 +391,19 @@ int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_
 		if (frame->address == address && frame->module == module && frame->kind == kind)
 			return number;
 	}
+	return -ENOENT;
+}
+
+int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
+			  uint64_t address)
+{
+	const int64_t known = profile_find_frame(profile, kind, module, address);
+
+	if (known >= 0)
+		return known;
 	if (is_full(profile) && !is_stand_in(module, address))
 		return profile_add_frame(profile, kind, MODULE_NR_UNKNOWN, 0);
-	return push_frame(profile, &profile->frame_index, hash,
+	return push_frame(profile, &profile->frame_index, hash_of_frame(kind, module, address),
 			  &(struct frame){.address = address, .module = module, .kind = kind});
 }
 

@@ -165,6 +165,10 @@ int64_t profile_add_module(struct profile *profile, const struct module *module)
 int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
 			  uint64_t address);
 
+/* Returns the number of the frame at an address; -ENOENT. */
+int64_t profile_find_frame(const struct profile *profile, enum frame_kind kind, uint32_t module,
+			   uint64_t address);
+
 /*
  * Takes a frame's address away: the code that was there is gone. The frame keeps its samples and its name; from now on
  * another frame may have the address.

@@ -118,11 +118,22 @@ static struct entry *find(const struct process_labels *labels, int32_t pid)
 	return found ? &labels->items[*found] : NULL;
 }
 
-struct bytes process_labels_find(const struct process_labels *labels, int32_t pid)
+static bool is_other_program(const struct entry *entry, const struct program_id *program)
+{
+	return program->start_time_ns && (program->start_time_ns != entry->program.start_time_ns ||
+					  program->exec_id != entry->program.exec_id);
+}
+
+bool process_labels_find(const struct process_labels *labels, int32_t pid,
+			 const struct process_name *known, struct bytes *ret)
 {
 	const struct entry *entry = find(labels, pid);
 
-	return entry ? bytes_of(entry->texts, entry->nr) : (struct bytes){0};
+	*ret = (struct bytes){0};
+	if (!entry || (known && is_other_program(entry, &known->program)))
+		return false;
+	*ret = bytes_of(entry->texts, entry->nr);
+	return entry->wait_ns != 0;
 }
 
 uint64_t process_labels_nr_left_out(const struct process_labels *labels)
@@ -177,16 +188,13 @@ static void forget_exited(struct process_labels *labels)
 static void note_program(struct process_labels *labels, struct entry *entry,
 			 const struct process_name *name)
 {
-	const struct program_id *program = &name->program;
-
-	if (!program->start_time_ns || (program->start_time_ns == entry->program.start_time_ns &&
-					program->exec_id == entry->program.exec_id))
+	if (!is_other_program(entry, &name->program))
 		return;
 	if (entry->program.start_time_ns) {
 		clear_texts(labels, entry);
 		*entry = (struct entry){.pid = entry->pid, .look = entry->look};
 	}
-	entry->program = *program;
+	entry->program = name->program;
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */

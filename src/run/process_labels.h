@@ -55,8 +55,12 @@ int process_labels_look(struct process_labels *labels, struct worker *worker,
 			const struct profile *profile, const struct process_names *names,
 			uint64_t now_ns);
 
-/* The labels of a process: keys and texts in turn, each with its NUL. Valid until the next look. */
-struct bytes process_labels_find(const struct process_labels *labels, int32_t pid);
+/*
+ * The labels of a process: keys and texts in turn, each with its NUL. Valid until the next look. known: the program that
+ * it runs; NULL: the last one that a look was told of. False: it has not been asked yet, and may have others.
+ */
+bool process_labels_find(const struct process_labels *labels, int32_t pid,
+			 const struct process_name *known, struct bytes *ret);
 
 /*
  * Number of contexts and texts that were left out because of a limit, or because the process did not answer. May be

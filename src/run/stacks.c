@@ -408,10 +408,11 @@ static int print_verdict(struct stacks *stacks, struct error *error)
 /* --- the collector --------------------------------------------------------------------------- */
 
 static int write_interval(void *context, struct profile *profile, const struct session_part *part,
-			  struct error *error)
+			  struct interval_span span, struct error *error)
 {
 	struct outputs *outputs = context;
 
+	(void)span;
 	outputs->ended = (time_t)(part->ended_ns / NS_PER_SEC);
 	return outputs_write(outputs, profile, error);
 }
@@ -428,8 +429,8 @@ static int start(struct collector *collector, struct error *error)
 	};
 
 	if (stacks->command->take)
-		sink = (struct interval_sink){stacks->command->take, stacks->context, LAST_NICENESS,
-					      LAST_NICENESS};
+		sink = (struct interval_sink){stacks->command->take, stacks->command->keep,
+					      stacks->context, LAST_NICENESS, LAST_NICENESS};
 	if (collector->run->config->interval_ns) {
 		stacks->intervals = intervals_new(&stacks->names, &sink, error);
 		if (!stacks->intervals)
@@ -505,7 +506,7 @@ static int hand_over(struct stacks *stacks, bool is_last, struct error *error)
 	if (!is_last && now_ns > due_ns && now_ns - due_ns > stacks->latest_ns)
 		stacks->latest_ns = now_ns - due_ns;
 	stacks->nr_intervals++;
-	return intervals_add(stacks->intervals, &part, error);
+	return intervals_add(stacks->intervals, &part, is_last || !stacks->is_gathering, error);
 }
 
 static int end_interval(struct collector *collector, bool is_last, struct error *error)

@@ -54,7 +54,10 @@ struct stack_command {
 	 * without end: at its own priority, with naming behind it, and it may pause.
 	 */
 	int (*take)(void *context, struct profile *profile, const struct session_part *part,
-		    struct error *error);
+		    struct interval_span span, struct error *error);
+	/* With take: takes each interval before it is named, likewise. NULL: not needed. */
+	void (*keep)(void *context, struct profile *profile, const struct session_part *part,
+		     struct interval_span span, bool is_naming);
 };
 
 struct stacks {
@@ -68,6 +71,7 @@ struct stacks {
 	struct session *session;
 	struct session_names names;
 	struct intervals *intervals; /* with --interval */
+	bool is_gathering; /* with keep: intervals are not named yet, but with the next ones */
 	uint64_t nr_intervals;
 	uint64_t latest_ns; /* how late the latest interval was taken away from the session */
 	struct cpus online; /* at the start */

@@ -18,9 +18,9 @@
 struct status {
 	uint64_t told_ns;	    /* when this was written */
 	uint64_t started_ns;	    /* start of the agent */
-	uint64_t stored_ns;	    /* end of the last epoch that was stored; 0: none */
+	uint64_t stored_ns;	    /* when an epoch was last stored with names; 0: none */
 	uint64_t epoch_ns;	    /* length of an epoch */
-	uint64_t store_interval_ns; /* at which epochs are stored, at present; 0: an epoch */
+	uint64_t store_interval_ns; /* at which they are, at present; 0: an epoch */
 	bool is_paused;
 	uint64_t entries, idle, own, filtered, ended, recorded, counted, thinned;
 	uint64_t lost[WIRE_NR_LOSS_REASONS];
@@ -61,7 +61,7 @@ struct health {
 };
 
 /*
- * Red if data do not arrive in the store, for whatever reason. An agent may store several epochs together: the data are
+ * Red if data do not arrive in the store, for whatever reason. An agent may name several epochs together: the data are
  * late by its interval, not by its epoch. status: NULL without an agent, then only the times of the store count. error:
  * why the store cannot be read; NULL: it can.
  */

@@ -1,8 +1,7 @@
 /*
  * Blocks: an array of entries while one is made, sorted once, and a cursor over bytes when one is read.
  *
- * The bytes are compressed with zlib: half of the size, at 30 MB/s and more. Readers trust nothing: the store may be
- * damaged.
+ * zlib makes them half as large, at 30 MB/s and more. Readers trust nothing: the store may be damaged.
  */
 #include "store/block.h"
 
@@ -13,9 +12,6 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-
-/* Limit on a block's uncompressed bytes. */
-#define MAX_BYTES (1ULL << 30)
 
 /* --- making ----------------------------------------------------------------------------------- */
 
@@ -107,20 +103,6 @@ static void put_entries(const struct block *block, struct content *content)
 	}
 }
 
-/* Appends the length of the bytes and the compressed bytes. */
-static int compress_content(const struct content *content, struct content *to)
-{
-	uLong most = compressBound(content->nr);
-
-	content_put_uleb(to, content->nr);
-	if (to->failed || ARRAY_RESERVE(to->bytes, to->capacity, to->nr + most) < 0 ||
-	    compress2(to->bytes + to->nr, &most, content->bytes, content->nr,
-		      Z_DEFAULT_COMPRESSION) != Z_OK)
-		return -ENOMEM;
-	to->nr += most;
-	return 0;
-}
-
 int block_write(struct block *block, struct content *to)
 {
 	cleanup(content_clear) struct content content = {0};
@@ -133,7 +115,7 @@ int block_write(struct block *block, struct content *to)
 		content_put_uleb(&content, (uint64_t)block->values[i].unit);
 	}
 	put_entries(block, &content);
-	return content.failed ? -ENOMEM : compress_content(&content, to);
+	return content_compress(&content, Z_DEFAULT_COMPRESSION, to);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -146,19 +128,13 @@ void block_reader_clear(struct block_reader *reader)
 
 int block_reader_open(struct block_reader *reader, struct bytes bytes)
 {
-	uint64_t nr = bytes_uleb(&bytes);
-	uLongf length = nr;
-	size_t i;
+	size_t nr = 0, i;
+	int result;
 
 	*reader = (struct block_reader){0};
-	/* zlib compresses at most by a factor of 1,032. */
-	if (bytes.failed || nr > MAX_BYTES || nr / 1100 > bytes.nr)
-		return -EBADMSG;
-	reader->bytes = malloc(nr + 1);
-	if (!reader->bytes)
-		return -ENOMEM;
-	if (uncompress(reader->bytes, &length, bytes.at, bytes.nr) != Z_OK || length != nr)
-		return -EBADMSG;
+	result = content_expand(bytes, &reader->bytes, &nr);
+	if (result < 0)
+		return result;
 	reader->rest = bytes_of(reader->bytes, nr);
 	reader->nr_values = bytes_uleb(&reader->rest);
 	if (reader->nr_values > PROFILE_MAX_VALUES)

@@ -11,13 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 
 /* The kept numbers are dropped when there are more; a slot has 17 bytes, and at most half are used. */
 #define MAX_KNOWN   (1U << 18)
 #define LEAST_KNOWN (1U << 12) /* under a limit */
 #define KNOWN_BYTES 34
+
+/* Limit on the uncompressed bytes of a block. */
+#define MAX_BYTES (1ULL << 30)
 
 const char *const object_tables[NR_OBJECT_KINDS] = {
 	[OBJECT_STRING] = "string", [OBJECT_MODULE] = "module", [OBJECT_FRAME] = "frame",
@@ -237,4 +242,38 @@ void content_put_uleb(struct content *content, uint64_t number)
 		bytes[nr++] = (uint8_t)(number | 0x80);
 	bytes[nr++] = (uint8_t)number;
 	content_put(content, bytes, nr);
+}
+
+/* The length of the bytes comes first. */
+int content_compress(const struct content *content, int level, struct content *to)
+{
+	uLong most = compressBound(content->nr);
+
+	content_put_uleb(to, content->nr);
+	if (content->failed || to->failed ||
+	    ARRAY_RESERVE(to->bytes, to->capacity, to->nr + most) < 0 ||
+	    compress2(to->bytes + to->nr, &most, content->bytes, content->nr, level) != Z_OK)
+		return -ENOMEM;
+	to->nr += most;
+	return 0;
+}
+
+int content_expand(struct bytes bytes, uint8_t **ret, size_t *ret_nr)
+{
+	const uint64_t nr = bytes_uleb(&bytes);
+	cleanup_free uint8_t *whole = NULL;
+	uLongf length = nr;
+
+	/* zlib compresses at most by a factor of 1,032. */
+	if (bytes.failed || nr > MAX_BYTES || nr / 1100 > bytes.nr)
+		return -EBADMSG;
+	whole = malloc(nr + 1);
+	if (!whole)
+		return -ENOMEM;
+	if (uncompress(whole, &length, bytes.at, bytes.nr) != Z_OK || length != nr)
+		return -EBADMSG;
+	*ret = whole;
+	*ret_nr = nr;
+	whole = NULL;
+	return 0;
 }

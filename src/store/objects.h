@@ -79,4 +79,10 @@ void content_clear(struct content *content);
 void content_put(struct content *content, const void *bytes, size_t nr);
 void content_put_uleb(struct content *content, uint64_t number);
 
+/* Appends the content, compressed at a level of zlib. 0 or -ENOMEM. */
+int content_compress(const struct content *content, int level, struct content *to);
+
+/* Expands such bytes, which the caller frees. 0; -EBADMSG; or -ENOMEM. */
+int content_expand(struct bytes bytes, uint8_t **ret, size_t *ret_nr);
+
 #endif

@@ -14,8 +14,10 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "profile/merge.h"
 #include "profile/profile.h"
 #include "store/store_state.h"
+#include "store/unnamed.h"
 #include "store/where.h"
 
 /* No block is longer, unless an epoch was: so far before a range its first block can begin. */
@@ -30,7 +32,7 @@ struct chosen_block {
 	int64_t id;
 	enum block_level level;
 	uint64_t start_ns, end_ns, nr_epochs, measured_ns, lost, period_ns;
-	bool is_summed, is_chosen;
+	bool is_summed, is_chosen, is_unnamed;
 };
 
 struct choice {
@@ -39,44 +41,59 @@ struct choice {
 	uint64_t from_ns, to_ns, most_ns;
 };
 
-static int list_blocks(struct store *store, struct choice *choice)
+/* Adds the rows of a statement that selects blocks of a level. */
+static int list_level(struct store *store, struct choice *choice, const char *text,
+		      enum block_level level, bool is_unnamed)
 {
-	cleanup(store_finalize) sqlite3_stmt *select = store_prepare(
-		store, "SELECT id, level, start_ns, end_ns, summed, nr_epochs, measured_ns, lost, "
-		       "period_ns "
-		       "FROM block"
-		       " WHERE level = ?1 AND start_ns < ?2 AND start_ns > ?3 AND end_ns > ?4"
-		       " ORDER BY start_ns, id");
-	int level, step = SQLITE_DONE;
+	cleanup(store_finalize) sqlite3_stmt *select = store_prepare(store, text);
+	int step;
 
 	if (!select)
 		return objects_errno(store->db);
-	for (level = LEVEL_HOUR; level >= LEVEL_EPOCH; level--) {
-		sqlite3_reset(select);
-		sqlite3_bind_int64(select, 1, level);
-		sqlite3_bind_int64(select, 2, (int64_t)choice->to_ns);
-		sqlite3_bind_int64(select, 3, (int64_t)choice->from_ns - LONGEST_NS);
-		sqlite3_bind_int64(select, 4, (int64_t)choice->from_ns);
-		while ((step = sqlite3_step(select)) == SQLITE_ROW) {
-			struct chosen_block block = {
-				.id = sqlite3_column_int64(select, 0),
-				.level = (enum block_level)sqlite3_column_int(select, 1),
-				.start_ns = (uint64_t)sqlite3_column_int64(select, 2),
-				.end_ns = (uint64_t)sqlite3_column_int64(select, 3),
-				.is_summed = sqlite3_column_int(select, 4),
-				.nr_epochs = (uint64_t)sqlite3_column_int64(select, 5),
-				.measured_ns = (uint64_t)sqlite3_column_int64(select, 6),
-				.lost = (uint64_t)sqlite3_column_int64(select, 7),
-				.period_ns = (uint64_t)sqlite3_column_int64(select, 8),
-			};
+	sqlite3_bind_int64(select, 1, (int64_t)choice->to_ns);
+	sqlite3_bind_int64(select, 2, (int64_t)choice->from_ns - LONGEST_NS);
+	sqlite3_bind_int64(select, 3, (int64_t)choice->from_ns);
+	if (!is_unnamed)
+		sqlite3_bind_int64(select, 4, level);
+	while ((step = sqlite3_step(select)) == SQLITE_ROW) {
+		struct chosen_block block = {
+			.id = sqlite3_column_int64(select, 0),
+			.level = level,
+			.start_ns = (uint64_t)sqlite3_column_int64(select, 1),
+			.end_ns = (uint64_t)sqlite3_column_int64(select, 2),
+			.is_summed = sqlite3_column_int(select, 3),
+			.is_unnamed = is_unnamed,
+			.nr_epochs = (uint64_t)sqlite3_column_int64(select, 4),
+			.measured_ns = (uint64_t)sqlite3_column_int64(select, 5),
+			.lost = (uint64_t)sqlite3_column_int64(select, 6),
+			.period_ns = (uint64_t)sqlite3_column_int64(select, 7),
+		};
 
-			if (ARRAY_ADD(choice->blocks, choice->nr, choice->capacity, block) < 0)
-				return -ENOMEM;
-		}
-		if (step != SQLITE_DONE)
-			return objects_errno(store->db);
+		if (ARRAY_ADD(choice->blocks, choice->nr, choice->capacity, block) < 0)
+			return -ENOMEM;
 	}
-	return 0;
+	return step == SQLITE_DONE ? 0 : objects_errno(store->db);
+}
+
+#define IN_RANGE " start_ns < ?1 AND start_ns > ?2 AND end_ns > ?3 ORDER BY start_ns, id"
+
+static int list_blocks(struct store *store, struct choice *choice)
+{
+	int level, result = 0;
+
+	for (level = LEVEL_HOUR; level >= LEVEL_EPOCH && !result; level--)
+		result = list_level(
+			store, choice,
+			"SELECT id, start_ns, end_ns, summed, nr_epochs, measured_ns, lost,"
+			" period_ns FROM block WHERE level = ?4 AND" IN_RANGE,
+			(enum block_level)level, false);
+	if (!result)
+		result = list_level(store, choice,
+				    "SELECT id, start_ns, end_ns, 0, nr_epochs, max(end_ns - "
+				    "start_ns, 0), lost,"
+				    " period_ns FROM unnamed WHERE" IN_RANGE,
+				    LEVEL_EPOCH, true);
+	return result;
 }
 
 /* True if a longer chosen block has the content of this one. */
@@ -193,6 +210,7 @@ struct sum {
 	size_t nr_labels, cap_labels;
 	struct u64_map strings; /* of the store: number in the profile */
 	uint32_t slice;
+	struct profile *unnamed; /* the sum of epochs without names; NULL: there is none */
 };
 
 static void sum_clear(struct sum *sum)
@@ -206,6 +224,7 @@ static void sum_clear(struct sum *sum)
 	u64_map_clear(&sum->wanted);
 	free(sum->labels);
 	u64_map_clear(&sum->strings);
+	profile_free(sum->unnamed);
 }
 
 /* Returns the profile's number of a string of the store. */
@@ -301,19 +320,19 @@ static int read_labels(struct sum *sum, int64_t number, struct seen_labels *seen
 	return 0;
 }
 
-/* Drops all labels that do not stay, and adds what is left to the list. Returns its index + 1 or a negative errno. */
-static int64_t keep_labels(struct sum *sum, struct seen_labels *seen)
+/* Drops all labels that do not stay. 0 or a negative errno. */
+static int drop_labels(const struct sum *sum, struct profile *profile, struct seen_labels *seen)
 {
 	struct sample_labels *labels = &seen->labels;
 	size_t nr = 0, i;
 	int64_t set;
 
 	for (i = 0; i < seen->nr_others; i++)
-		if (stays(sum, profile_string(sum->profile, seen->others[i].key)))
+		if (stays(sum, profile_string(profile, seen->others[i].key)))
 			seen->others[nr++] = seen->others[i];
-	set = nr ? profile_add_label_set(sum->profile, seen->others, nr) : 0;
+	set = nr ? profile_add_label_set(profile, seen->others, nr) : 0;
 	if (set < 0)
-		return set;
+		return (int)set;
 	labels->set = (uint32_t)set;
 	labels->comm = stays(sum, "comm") ? labels->comm : 0;
 	labels->cgroup = stays(sum, "cgroup") ? labels->cgroup : 0;
@@ -321,9 +340,12 @@ static int64_t keep_labels(struct sum *sum, struct seen_labels *seen)
 	labels->pid = stays(sum, "pid") ? labels->pid : 0;
 	labels->tid = stays(sum, "tid") ? labels->tid : 0;
 	labels->cpu = stays(sum, "cpu") ? labels->cpu : 0;
-	if (ARRAY_ADD(sum->labels, sum->nr_labels, sum->cap_labels, *labels) < 0)
-		return -ENOMEM;
-	return (int64_t)sum->nr_labels;
+	return 0;
+}
+
+static bool is_wanted(const struct sum *sum, struct seen_labels *seen)
+{
+	return !sum->query->where || store_where_matches(sum->query->where, label_text, seen);
 }
 
 /* Returns the index + 1 of what stays of a set of labels, 0 if the query does not want it, or a negative errno. */
@@ -339,8 +361,13 @@ static int64_t take_labels(struct sum *sum, int64_t number)
 	result = read_labels(sum, number, &seen);
 	if (result < 0)
 		return result;
-	if (!sum->query->where || store_where_matches(sum->query->where, label_text, &seen))
-		kept = keep_labels(sum, &seen);
+	if (is_wanted(sum, &seen)) {
+		result = drop_labels(sum, sum->profile, &seen);
+		if (!result)
+			result = ARRAY_ADD(sum->labels, sum->nr_labels, sum->cap_labels,
+					   seen.labels);
+		kept = result < 0 ? result : (int64_t)sum->nr_labels;
+	}
 	if (kept >= 0 && u64_map_set(&sum->wanted, (uint64_t)number, (uint64_t)kept) < 0)
 		return -ENOMEM;
 	return kept;
@@ -463,17 +490,70 @@ static int choose_slice(struct sum *sum, const struct chosen_block *block)
 	return slice < 0 ? (int)slice : 0;
 }
 
+static int add_block(struct sum *sum, struct bytes bytes)
+{
+	cleanup(block_reader_clear) struct block_reader reader = {0};
+	const int result = block_reader_open(&reader, bytes);
+
+	return result < 0 ? result : add_entries(sum, &reader);
+}
+
+/* Chooses samples without names as take_labels() does others. */
+static int choose_unnamed(void *context, struct profile *profile, struct sample_labels *labels)
+{
+	struct sum *sum = context;
+	struct seen_labels seen = {.profile = profile, .labels = *labels};
+	struct time_slice slice;
+	int64_t number = 0;
+	int result;
+
+	seen.nr_others = profile_label_set(profile, labels->set, seen.others);
+	if (!is_wanted(sum, &seen))
+		return 0;
+	result = drop_labels(sum, profile, &seen);
+	if (!result && sum->slice) {
+		slice = profile_slice(sum->profile, sum->slice);
+		number = profile_add_slice(profile, &slice);
+	}
+	if (result < 0 || number < 0)
+		return result < 0 ? result : (int)number;
+	seen.labels.slice = (uint32_t)number;
+	*labels = seen.labels;
+	return 1;
+}
+
+static int add_unnamed(struct sum *sum, struct bytes bytes)
+{
+	const struct unnamed_choice choice = {choose_unnamed, sum, sum->query->no_stacks};
+	struct profile *profile = NULL;
+	int result = unnamed_read(bytes, &choice, &profile);
+
+	if (result < 0)
+		return result;
+	if (!sum->unnamed) {
+		sum->unnamed = profile;
+		return 0;
+	}
+	result = profile_merge(sum->unnamed, profile, 0);
+	profile_free(profile);
+	return result;
+}
+
 static int add_blocks(struct sum *sum, const struct choice *choice)
 {
-	cleanup(store_finalize) sqlite3_stmt *select =
+	cleanup(store_finalize) sqlite3_stmt *named =
 		store_prepare(sum->store, "SELECT content FROM block WHERE id = ?");
+	cleanup(store_finalize) sqlite3_stmt *unnamed =
+		store_prepare(sum->store, "SELECT content FROM unnamed WHERE id = ?");
 	int result = 0;
 	size_t i;
 
-	if (!select)
+	if (!named || !unnamed)
 		return objects_errno(sum->store->db);
 	for (i = 0; i < choice->nr && !result; i++) {
-		cleanup(block_reader_clear) struct block_reader reader = {0};
+		const bool is_unnamed = choice->blocks[i].is_unnamed;
+		sqlite3_stmt *select = is_unnamed ? unnamed : named;
+		struct bytes bytes;
 
 		if (!choice->blocks[i].is_chosen)
 			continue;
@@ -481,13 +561,11 @@ static int add_blocks(struct sum *sum, const struct choice *choice)
 		sqlite3_bind_int64(select, 1, choice->blocks[i].id);
 		if (sqlite3_step(select) != SQLITE_ROW)
 			return objects_errno(sum->store->db) ?: -EBADMSG;
+		bytes = bytes_of(sqlite3_column_blob(select, 0),
+				 (size_t)sqlite3_column_bytes(select, 0));
 		result = choose_slice(sum, &choice->blocks[i]);
 		if (!result)
-			result = block_reader_open(
-				&reader, bytes_of(sqlite3_column_blob(select, 0),
-						  (size_t)sqlite3_column_bytes(select, 0)));
-		if (!result)
-			result = add_entries(sum, &reader);
+			result = is_unnamed ? add_unnamed(sum, bytes) : add_block(sum, bytes);
 	}
 	return result;
 }
@@ -512,7 +590,7 @@ static void export_clear(struct export *export)
 	free(export->all);
 }
 
-static int read_code(struct bytes *bytes, struct module_code *code)
+int store_parse_code(struct bytes *bytes, struct module_code *code)
 {
 	uint64_t flags = bytes_uleb(bytes);
 	uint64_t nr = bytes_uleb(bytes);
@@ -528,6 +606,15 @@ static int read_code(struct bytes *bytes, struct module_code *code)
 		code->segments[code->nr_segments++] = (struct module_segment){
 			bytes_uleb(bytes), bytes_uleb(bytes), bytes_uleb(bytes)};
 	return bytes->failed ? -EBADMSG : 0;
+}
+
+int64_t store_add_module(struct profile *profile, const struct module *module)
+{
+	if (module->kind == MODULE_UNKNOWN)
+		return MODULE_NR_UNKNOWN;
+	if (module->kind == MODULE_KERNEL)
+		return MODULE_NR_KERNEL;
+	return profile_add_module(profile, module);
 }
 
 static int64_t take_module(struct export *export, int64_t number)
@@ -554,14 +641,9 @@ static int64_t take_module(struct export *export, int64_t number)
 		return name;
 	module.name = (uint32_t)name;
 	module.file = (uint32_t)number;
-	if (module.kind == MODULE_UNKNOWN)
-		added = MODULE_NR_UNKNOWN;
-	else if (module.kind == MODULE_KERNEL)
-		added = MODULE_NR_KERNEL;
-	else
-		added = profile_add_module(profile, &module);
+	added = store_add_module(profile, &module);
 	if (added >= 0 && bytes.nr) {
-		result = read_code(&bytes, &code);
+		result = store_parse_code(&bytes, &code);
 		if (!result)
 			result = profile_set_code(profile, (uint32_t)added, &code);
 	}
@@ -575,10 +657,9 @@ static int64_t take_module(struct export *export, int64_t number)
  * Adds a function without a symbol, that has its start for a name. Its frame gets the address of the start, so that
  * a debug file that was found since can name it.
  */
-static int64_t add_start(struct export *export, enum frame_kind kind, uint32_t module,
+static int64_t add_start(struct profile *profile, enum frame_kind kind, uint32_t module,
 			 const struct code_line *line)
 {
-	struct profile *profile = export->sum->profile;
 	const struct module_code *code = profile_code(profile, module);
 	uint64_t offset;
 	int64_t frame;
@@ -589,6 +670,18 @@ static int64_t add_start(struct export *export, enum frame_kind kind, uint32_t m
 	if (frame >= 0)
 		profile_set_name(profile, (uint32_t)frame, line->function);
 	return frame;
+}
+
+/* A line without a function and file is code without a name. */
+int64_t store_add_lines(struct profile *profile, enum frame_kind kind, uint32_t module,
+			const struct code_line *lines, size_t nr)
+{
+	const bool is_alone = nr == 1 && !lines[0].file;
+
+	if (is_alone && profile_is_start(profile, lines[0].function, module))
+		return add_start(profile, kind, module, &lines[0]);
+	return profile_add_named_frame(profile, kind, module, lines,
+				       is_alone && !lines[0].function ? 0 : nr);
 }
 
 static int64_t add_frame(struct export *export, const struct stored_frame *frame)
@@ -612,15 +705,8 @@ static int64_t add_frame(struct export *export, const struct stored_frame *frame
 		lines[i] = (struct code_line){(uint32_t)function, (uint32_t)file,
 					      frame->lines[i].line};
 	}
-	/* A line without a function and file is code without a name. */
-	if (frame->nr_lines == 1 && !lines[0].function && !lines[0].file)
-		return profile_add_named_frame(export->sum->profile, kind, (uint32_t)module, NULL,
-					       0);
-	if (frame->nr_lines == 1 && !lines[0].file &&
-	    profile_is_start(export->sum->profile, lines[0].function, (uint32_t)module))
-		return add_start(export, kind, (uint32_t)module, &lines[0]);
-	return profile_add_named_frame(export->sum->profile, kind, (uint32_t)module, lines,
-				       frame->nr_lines);
+	return store_add_lines(export->sum->profile, kind, (uint32_t)module, lines,
+			       frame->nr_lines);
 }
 
 static int64_t take_frame(struct export *export, int64_t number)
@@ -678,12 +764,31 @@ static int64_t take_stack(struct export *export, int64_t number)
 	return (int64_t)start;
 }
 
+/*
+ * Makes a value of epochs without names the main one, if no block has the wanted one. 1; 0: they do not have it either;
+ * or -ENOMEM.
+ */
+static int choose_unnamed_value(struct sum *sum, const char *wanted)
+{
+	const int number = sum->unnamed ? profile_find_value(sum->unnamed, wanted) : -ENOENT;
+	struct value_type type;
+
+	if (number < 0)
+		return 0;
+	if (profile_make_value_type(sum->profile, wanted,
+				    profile_value_unit(sum->unnamed, (size_t)number), &type) < 0)
+		return -ENOMEM;
+	profile_set_main_type(sum->profile, type);
+	return 1;
+}
+
 /* Adds the types of the values, the wanted one as the main value. */
 static int add_value_types(struct sum *sum, int numbers[PROFILE_MAX_VALUES])
 {
 	const char *wanted = sum->query->value ? sum->query->value : PROFILE_CPU_TIME;
 	struct value_type types[PROFILE_MAX_VALUES];
 	size_t main_value = sum->nr_values, i;
+	int chosen = 0;
 
 	for (i = 0; i < sum->nr_values; i++) {
 		int64_t type = take_string(sum, sum->values[i].type);
@@ -697,11 +802,14 @@ static int add_value_types(struct sum *sum, int numbers[PROFILE_MAX_VALUES])
 			main_value = i;
 	}
 	if (main_value == sum->nr_values) {
-		if (sum->query->value && sum->nr_values)
+		chosen = choose_unnamed_value(sum, wanted);
+		if (chosen < 0)
+			return chosen;
+		if (!chosen && sum->query->value && (sum->nr_values || sum->unnamed))
 			return -EINVAL;
 		main_value = 0;
 	}
-	if (sum->nr_values)
+	if (sum->nr_values && !chosen)
 		profile_set_main_type(sum->profile, types[main_value]);
 	for (i = 0; i < sum->nr_values; i++) {
 		numbers[i] = profile_add_value_type(sum->profile, &types[i]);
@@ -709,6 +817,27 @@ static int add_value_types(struct sum *sum, int numbers[PROFILE_MAX_VALUES])
 			return numbers[i];
 	}
 	return 0;
+}
+
+/* Adds the samples of epochs without names, whose main value becomes that of the others, if these have one. */
+static int merge_unnamed(struct sum *sum)
+{
+	struct profile *unnamed = sum->unnamed;
+	const char *wanted = profile_value_name(sum->profile, 0);
+	struct value_type type;
+	int number = 0;
+
+	if (!unnamed)
+		return 0;
+	if (sum->nr_values || profile_find_value(unnamed, wanted) >= 0) {
+		if (profile_make_value_type(unnamed, wanted, profile_value_unit(sum->profile, 0),
+					    &type) < 0)
+			return -ENOMEM;
+		number = profile_add_value_type(unnamed, &type);
+	}
+	if (number >= 0)
+		number = profile_choose_value(unnamed, (size_t)number);
+	return number < 0 ? number : profile_merge(sum->profile, unnamed, 0);
 }
 
 static int make_profile(struct sum *sum)
@@ -741,7 +870,7 @@ static int make_profile(struct sum *sum)
 							   (size_t)numbers[k], amount);
 		}
 	}
-	return result;
+	return result < 0 ? result : merge_unnamed(sum);
 }
 
 /* --- queries ---------------------------------------------------------------------------------- */
@@ -832,15 +961,26 @@ int store_query(struct store *store, const struct store_query *query, struct pro
 	return 0;
 }
 
-#define LAST_EPOCH(column) "SELECT " column " FROM block WHERE level = 0 ORDER BY id DESC LIMIT 1"
+/* Epochs without names are the latest. */
+#define LAST_EPOCH(column)                                                           \
+	"SELECT coalesce((SELECT " column " FROM unnamed ORDER BY id DESC LIMIT 1)," \
+	" (SELECT " column " FROM block WHERE level = 0 ORDER BY id DESC LIMIT 1))"
+
+/* A sum's least or greatest number of both tables; NULL is passed over. */
+#define EITHER(of, column)                                              \
+	"SELECT " of "(x) FROM (SELECT " of "(" column ") x FROM block" \
+	" UNION ALL SELECT " of "(" column ") FROM unnamed)"
 
 int store_extent(struct store *store, struct store_extent *ret, struct error *error)
 {
 	*ret = (struct store_extent){
-		.from_ns = (uint64_t)store_number(store, "SELECT min(start_ns) FROM block", 0),
-		.to_ns = (uint64_t)store_number(store, "SELECT max(end_ns) FROM block", 0),
-		.nr_epochs = (uint64_t)store_number(
-			store, "SELECT count(*) FROM block WHERE level = 0", -1),
+		.from_ns = (uint64_t)store_number(store, EITHER("min", "start_ns"), 0),
+		.to_ns = (uint64_t)store_number(store, EITHER("max", "end_ns"), 0),
+		.nr_epochs =
+			(uint64_t)store_number(store,
+					       "SELECT (SELECT count(*) FROM block WHERE level = 0)"
+					       " + (SELECT count(*) FROM unnamed)",
+					       -1),
 		.nr_minutes = (uint64_t)store_number(
 			store, "SELECT count(*) FROM block WHERE level = 1", -1),
 		.nr_hours = (uint64_t)store_number(

@@ -7,6 +7,10 @@
  * minutes. So a query over a week reads 168 hours and a few minutes and epochs at its ends, and old epochs can go
  * while their sums stay. Each block says if its content is in a longer one too (`summed`).
  *
+ * Names come late, and an epoch must not be lost until then: it is first stored in a row of its own, with all that it
+ * refers to (store/unnamed). The transaction that appends the named epoch deletes that row. A writer that was killed in
+ * between leaves rows, of which the next one makes ordinary epochs, whose code goes without names.
+ *
  * Two things are dropped to keep the store small. Named code has no address: nearly each sample has an address of its
  * own, so with addresses each stack would occur once. Hours have no pids, tids and CPU numbers. Code without a name
  * keeps its address, and its module the build id, so that a debug file that is found later can still name it.
@@ -31,6 +35,7 @@
 #include "profile/profile.h"
 #include "store/read_vfs.h"
 #include "store/store_state.h"
+#include "store/unnamed.h"
 
 #define NS_PER_MINUTE 60000000000ULL
 #define NS_PER_HOUR   (60 * NS_PER_MINUTE)
@@ -63,6 +68,9 @@ static const char *const migrations[] = {
 	" lost INTEGER NOT NULL, content BLOB NOT NULL);"
 	"CREATE INDEX block_time ON block (level, start_ns);"
 	"CREATE INDEX block_unsummed ON block (level, start_ns) WHERE NOT summed;",
+	"CREATE TABLE unnamed (id INTEGER PRIMARY KEY, start_ns INTEGER NOT NULL,"
+	" end_ns INTEGER NOT NULL, nr_epochs INTEGER NOT NULL, period_ns INTEGER NOT NULL,"
+	" lost INTEGER NOT NULL, content BLOB NOT NULL);",
 };
 
 const char *const store_files[STORE_NR_FILES] = {"", "-wal", "-shm"};
@@ -455,8 +463,23 @@ int store_get_labels(struct store *store, int64_t number, struct stored_labels *
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-#define FRAME_IS_KERNEL	  1U
-#define FRAME_HAS_ADDRESS 2U
+/*
+ * Named code has no address, but a line at least. JIT-compiled code is somewhere else in each process, and so is the
+ * kernel after each boot. The outermost functions are kept if very many are inlined.
+ */
+void frame_lines_init(struct frame_lines *lines, const struct profile *profile,
+		      const struct frame *frame)
+{
+	*lines = (struct frame_lines){.name = {.function = frame->function}};
+	if (!frame->function && frame->address < PROFILE_NOWHERE)
+		return;
+	lines->nr = frame->nr_lines ? frame->nr_lines : 1;
+	lines->at = frame->nr_lines ? profile_lines(profile, frame) : &lines->name;
+	if (lines->nr > STORED_MAX_LINES) {
+		lines->at += lines->nr - STORED_MAX_LINES;
+		lines->nr = STORED_MAX_LINES;
+	}
+}
 
 static void put_frame_head(struct content *content, const struct frame *frame, int64_t module,
 			   bool has_address)
@@ -523,28 +546,33 @@ static void put_string(struct import *import, struct content *content, uint32_t 
 	content_put_uleb(content, (uint64_t)number);
 }
 
+void store_put_code(struct content *content, const struct module_code *code)
+{
+	size_t i;
+
+	content_put_uleb(content, (uint64_t)code->is_gone | (uint64_t)code->is_unread << 1);
+	content_put_uleb(content, code->build_id_bytes);
+	content_put(content, code->build_id, code->build_id_bytes);
+	for (i = 0; i < code->nr_segments; i++) {
+		content_put_uleb(content, code->segments[i].offset);
+		content_put_uleb(content, code->segments[i].vaddr);
+		content_put_uleb(content, code->segments[i].bytes);
+	}
+}
+
 static int64_t import_module(struct import *import, uint32_t number)
 {
 	const struct module *module = profile_module(import->profile, number);
 	const struct module_code *code = profile_code(import->profile, number);
 	struct content *content = &import->content;
-	size_t i;
 
 	if (import->modules[number])
 		return import->modules[number];
 	content->nr = 0;
 	content_put_uleb(content, module->kind);
 	put_string(import, content, module->name);
-	if (code) {
-		content_put_uleb(content, (uint64_t)code->is_gone | (uint64_t)code->is_unread << 1);
-		content_put_uleb(content, code->build_id_bytes);
-		content_put(content, code->build_id, code->build_id_bytes);
-		for (i = 0; i < code->nr_segments; i++) {
-			content_put_uleb(content, code->segments[i].offset);
-			content_put_uleb(content, code->segments[i].vaddr);
-			content_put_uleb(content, code->segments[i].bytes);
-		}
-	}
+	if (code)
+		store_put_code(content, code);
 	import->modules[number] = content->failed
 					  ? -ENOMEM
 					  : objects_add(&import->store->objects, OBJECT_MODULE,
@@ -555,28 +583,22 @@ static int64_t import_module(struct import *import, uint32_t number)
 static int64_t import_frame(struct import *import, uint32_t number)
 {
 	const struct frame *frame = profile_frame(import->profile, number);
-	const struct code_line *lines = profile_lines(import->profile, frame);
-	const struct code_line name = {.function = frame->function};
 	struct content *content = &import->content;
-	size_t nr_lines = frame->nr_lines ? frame->nr_lines : 1, i;
-	/* JIT-compiled code is somewhere else in each process, and so is the kernel after each boot. */
-	bool has_address = !frame->function && frame->address < PROFILE_NOWHERE;
+	struct frame_lines lines;
 	int64_t module;
+	size_t i;
 
 	if (import->frames[number])
 		return import->frames[number];
-	if (!frame->nr_lines)
-		lines = &name;
 	module = import_module(import, frame->module);
 	if (module < 0)
 		return module;
-	put_frame_head(content, frame, module, has_address);
-	/* The outermost functions are kept if very many are inlined. */
-	i = nr_lines > STORED_MAX_LINES ? nr_lines - STORED_MAX_LINES : 0;
-	for (; i < nr_lines && !has_address; i++) {
-		put_string(import, content, lines[i].function);
-		put_string(import, content, lines[i].file);
-		content_put_uleb(content, lines[i].line);
+	frame_lines_init(&lines, import->profile, frame);
+	put_frame_head(content, frame, module, !lines.nr);
+	for (i = 0; i < lines.nr; i++) {
+		put_string(import, content, lines.at[i].function);
+		put_string(import, content, lines.at[i].file);
+		content_put_uleb(content, lines.at[i].line);
 	}
 	import->frames[number] = content->failed
 					 ? -ENOMEM
@@ -635,6 +657,12 @@ static int64_t import_labels(struct import *import, const struct sample_labels *
 	return store_add_labels(import->store, &stored);
 }
 
+/* Time on a CPU has one name, whichever clock measured it. */
+const char *store_value_type(const struct profile *profile, const struct profile_value *value)
+{
+	return value->is_event && profile_has_clock_event(profile) ? PROFILE_CPU_TIME : value->type;
+}
+
 static int import_values(struct import *import, const struct profile_value *values, size_t nr,
 			 struct block *block)
 {
@@ -642,10 +670,7 @@ static int import_values(struct import *import, const struct profile_value *valu
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		/* Time on a CPU has one name, whichever clock measured it. */
-		const char *type = values[i].is_event && profile_has_clock_event(import->profile)
-					   ? PROFILE_CPU_TIME
-					   : values[i].type;
+		const char *type = store_value_type(import->profile, &values[i]);
 		struct block_value value = {
 			.type = objects_add(objects, OBJECT_STRING, type, strlen(type)),
 			.unit = objects_add(objects, OBJECT_STRING, values[i].unit,
@@ -869,31 +894,140 @@ static int sum_up_others(struct store *store, enum block_level level, uint64_t n
 	return result;
 }
 
-int store_append(struct store *store, const struct store_epoch *epoch,
-		 const struct profile *profile, struct error *error)
+static uint64_t nr_epochs_of(const struct store_epoch *epoch)
+{
+	return epoch->last ? epoch->last - epoch->first + 1 : 1;
+}
+
+/* Adds an epoch, and sums up minutes and hours that are over, in the caller's transaction. */
+static int add_epoch(struct store *store, const struct store_epoch *epoch,
+		     const struct profile *profile, struct error *error)
 {
 	cleanup(block_clear) struct block block = {0};
 	struct block_head head = {
 		.level = LEVEL_EPOCH,
 		.epoch = *epoch,
-		.nr_epochs = 1,
+		.nr_epochs = nr_epochs_of(epoch),
 		.measured_ns =
 			epoch->end_ns > epoch->start_ns ? epoch->end_ns - epoch->start_ns : 0,
 	};
-	int result;
+	int result = import_profile(store, profile, &block);
 
-	if (!store_execute(store, "BEGIN IMMEDIATE"))
-		return store_error(store, error, "write to");
-	result = import_profile(store, profile, &block);
 	if (result < 0)
-		result = objects_errno(store->db)
-				 ? store_error(store, error, "write to")
-				 : store_content_error(store, result, error, "write to");
-	if (!result)
-		result = write_block(store, &head, &block, error);
+		return objects_errno(store->db)
+			       ? store_error(store, error, "write to")
+			       : store_content_error(store, result, error, "write to");
+	result = write_block(store, &head, &block, error);
 	if (!result)
 		result = sum_up_others(store, LEVEL_EPOCH, epoch->start_ns, error);
 	if (!result)
 		result = sum_up_others(store, LEVEL_MINUTE, epoch->start_ns, error);
+	return result;
+}
+
+/* --- epochs without names --------------------------------------------------------------------- */
+
+static int delete_unnamed(struct store *store, uint64_t first, uint64_t last, struct error *error)
+{
+	cleanup(store_finalize) sqlite3_stmt *remove =
+		store_prepare(store, "DELETE FROM unnamed WHERE id BETWEEN ? AND ?");
+
+	if (!remove)
+		return store_error(store, error, "write to");
+	sqlite3_bind_int64(remove, 1, (int64_t)first);
+	sqlite3_bind_int64(remove, 2, (int64_t)last);
+	return sqlite3_step(remove) == SQLITE_DONE ? 0 : store_error(store, error, "write to");
+}
+
+/* Adds the epoch of the present row, which goes without names. */
+static int add_row_without_names(struct store *store, sqlite3_stmt *row, struct error *error)
+{
+	const struct store_epoch epoch = {
+		.start_ns = (uint64_t)sqlite3_column_int64(row, 0),
+		.end_ns = (uint64_t)sqlite3_column_int64(row, 1),
+		.period_ns = (uint64_t)sqlite3_column_int64(row, 3),
+		.lost = (uint64_t)sqlite3_column_int64(row, 4),
+		.first = 1,
+		.last = (uint64_t)sqlite3_column_int64(row, 2),
+	};
+	const struct bytes bytes =
+		bytes_of(sqlite3_column_blob(row, 5), (size_t)sqlite3_column_bytes(row, 5));
+	const struct unnamed_choice all = {0};
+	struct profile *profile = NULL;
+	int result = unnamed_read(bytes, &all, &profile);
+
+	if (result < 0)
+		return store_content_error(store, result, error, "write to");
+	result = add_epoch(store, &epoch, profile, error);
+	profile_free(profile);
+	return result;
+}
+
+/* Gives up waiting for the names of all epochs up to one, in the caller's transaction. */
+static int settle_unnamed(struct store *store, uint64_t last, uint64_t *ret_nr, struct error *error)
+{
+	cleanup(store_finalize) sqlite3_stmt *select = store_prepare(
+		store, "SELECT start_ns, end_ns, nr_epochs, period_ns, lost, content FROM unnamed"
+		       " WHERE id <= ? ORDER BY id");
+	int step = SQLITE_DONE, result = 0;
+
+	*ret_nr = 0;
+	if (!select)
+		return store_error(store, error, "write to");
+	sqlite3_bind_int64(select, 1, (int64_t)last);
+	while (!result && (step = sqlite3_step(select)) == SQLITE_ROW) {
+		result = add_row_without_names(store, select, error);
+		++*ret_nr;
+	}
+	if (!result && step != SQLITE_DONE)
+		result = store_error(store, error, "write to");
+	sqlite3_reset(select);
+	return result || !*ret_nr ? result : delete_unnamed(store, 0, last, error);
+}
+
+int store_append_unnamed(struct store *store, const struct store_epoch *epoch,
+			 const struct profile *profile, struct error *error)
+{
+	cleanup(store_finalize) sqlite3_stmt *add = NULL;
+	cleanup(content_clear) struct content content = {0};
+
+	if (unnamed_write(profile, &content) < 0)
+		return error_no_memory(error, "for the store");
+	add = store_prepare(store, "INSERT INTO unnamed VALUES (?, ?, ?, ?, ?, ?, ?)");
+	if (!add)
+		return store_error(store, error, "write to");
+	sqlite3_bind_int64(add, 1, (int64_t)epoch->last);
+	sqlite3_bind_int64(add, 2, (int64_t)epoch->start_ns);
+	sqlite3_bind_int64(add, 3, (int64_t)epoch->end_ns);
+	sqlite3_bind_int64(add, 4, (int64_t)nr_epochs_of(epoch));
+	sqlite3_bind_int64(add, 5, (int64_t)epoch->period_ns);
+	sqlite3_bind_int64(add, 6, (int64_t)epoch->lost);
+	sqlite3_bind_blob64(add, 7, content.bytes, content.nr, SQLITE_STATIC);
+	return sqlite3_step(add) == SQLITE_DONE ? 0 : store_error(store, error, "write to");
+}
+
+int store_settle(struct store *store, uint64_t *ret_nr, struct error *error)
+{
+	int result;
+
+	if (!store_execute(store, "BEGIN IMMEDIATE"))
+		return store_error(store, error, "write to");
+	result = settle_unnamed(store, INT64_MAX, ret_nr, error);
+	return store_end(store, result, error, "write to");
+}
+
+int store_append(struct store *store, const struct store_epoch *epoch,
+		 const struct profile *profile, struct error *error)
+{
+	uint64_t nr;
+	int result = 0;
+
+	if (!store_execute(store, "BEGIN IMMEDIATE"))
+		return store_error(store, error, "write to");
+	if (epoch->last)
+		result = delete_unnamed(store, epoch->first, epoch->last, error)
+				 ?: settle_unnamed(store, epoch->first - 1, &nr, error);
+	if (!result)
+		result = add_epoch(store, epoch, profile, error);
 	return store_end(store, result, error, "write to");
 }

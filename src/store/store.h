@@ -6,7 +6,8 @@
  * each value ("cpu" in nanoseconds, "samples") for each pair of labels and stack.
  *
  * One process writes; others may read meanwhile, and see whole blocks only. A block that store_append() has returned
- * 0 for survives a crash of the process and of the host. Nothing in this header depends on how it is stored.
+ * 0 for survives a crash of the process and of the host; so does an epoch that store_append_unnamed() has stored until
+ * its names are there. Nothing in this header depends on how it is stored.
  */
 #ifndef STOOK_STORE_STORE_H
 #define STOOK_STORE_STORE_H
@@ -65,15 +66,31 @@ struct store_epoch {
 	uint64_t start_ns, end_ns;
 	uint64_t period_ns; /* of the clock that sampled; 0: not known */
 	uint64_t lost;	    /* samples */
+	/* Numbers of the epochs that it consists of, from 1, ever greater ones; 0: none was stored without names. */
+	uint64_t first, last;
 };
 
 /*
  * Appends an epoch. All of the profile's values are stored, and the derived one, as profile_values() lists them; time
- * slices are not. Minutes and hours that are over are summed up in the same transaction. On failure nothing has
- * changed: -ENOSPC, -EROFS, -EIO, -EBADMSG (damaged), -ENOMEM.
+ * slices are not. Minutes and hours that are over are summed up in the same transaction, which also removes the epochs
+ * without names from epoch->first to epoch->last, and settles those before. On failure nothing has changed: -ENOSPC,
+ * -EROFS, -EIO, -EBADMSG (damaged), -ENOMEM.
  */
 int store_append(struct store *store, const struct store_epoch *epoch,
 		 const struct profile *profile, struct error *error);
+
+/*
+ * Stores an epoch, with the number epoch->last, whose code has no names yet, or few: store_append() replaces it. For
+ * readers it is an epoch like any other. Returns as store_append().
+ */
+int store_append_unnamed(struct store *store, const struct store_epoch *epoch,
+			 const struct profile *profile, struct error *error);
+
+/*
+ * Settles the epochs without names that a writer which was killed has left: makes ordinary ones of them, which stay
+ * without. *ret_nr is their number. Returns as store_append().
+ */
+int store_settle(struct store *store, uint64_t *ret_nr, struct error *error);
 
 /*
  * The ages at which blocks are removed. The content of a removed epoch or minute is still in the hour that contains

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "base/error.h"
+#include "profile/profile.h"
 #include "store/block.h"
 #include "store/objects.h"
 
@@ -75,6 +76,38 @@ int64_t store_number(const struct store *store, const char *text, int64_t otherw
 int store_end(struct store *store, int result, struct error *error, const char *what);
 
 void store_end_sweep(struct store *store); /* accepts that there is none */
+
+/* --- parts of a profile ----------------------------------------------------------------------- */
+
+#define FRAME_IS_KERNEL	  1U
+#define FRAME_HAS_ADDRESS 2U
+
+/* What is stored of a frame besides its module: lines, or, if there are none, its address. */
+struct frame_lines {
+	const struct code_line *at; /* the innermost first */
+	size_t nr;
+	struct code_line name; /* of a frame without lines */
+};
+
+/* Valid as long as the profile's lines, and not to be moved. */
+void frame_lines_init(struct frame_lines *lines, const struct profile *profile,
+		      const struct frame *frame);
+
+/* Appends a module's code, which is the rest of some content. */
+void store_put_code(struct content *content, const struct module_code *code);
+
+/* Reads all that is left. 0 or -EBADMSG. */
+int store_parse_code(struct bytes *bytes, struct module_code *code);
+
+/* Returns the name that a value has in the store. */
+const char *store_value_type(const struct profile *profile, const struct profile_value *value);
+
+/* Add what was stored to a profile, whose strings it has. Each returns its number, or -ENOMEM. */
+int64_t store_add_module(struct profile *profile, const struct module *module);
+int64_t store_add_lines(struct profile *profile, enum frame_kind kind, uint32_t module,
+			const struct code_line *lines, size_t nr);
+
+/* --- objects ---------------------------------------------------------------------------------- */
 
 /* Decoded content of a frame. Numbers are those of objects. */
 struct stored_frame {

@@ -246,6 +246,29 @@ check_equal "twenty times kill -9: the next one starts" $begun 20
 check_equal "… and no epoch is gone" $kept 20
 check "… and epochs were stored ($later)" test "$later" -ge 10
 
+# Names that cost more than the budget are waited for for a minute: the epochs are stored without.
+rm -f "$STORE"*
+store_ends() { "$PRINT_STORE" "$STORE" comm | awk '$1 == "range" { print $3 }'; }
+measured_ms() { "$PRINT_STORE" "$STORE" comm | awk '$1 == "epochs" { printf "%d\n", $10 / 1e6 }'; }
+agent --store "$STORE" --budget 0.02%
+start "$T/agent_load" 120
+LOAD=$PID
+wait_until 20 has_epochs 3
+sleep 12
+kill -KILL "$AGENT"
+killed=$(date +%s%N)
+wait "$AGENT" 2>/dev/null
+stop "$LOAD"
+late=$(((killed - $(store_ends)) / 1000000))
+check "under a budget, kill -9 takes the running epoch only (the store ends $late ms before)" test $late -le 3000
+epochs=$(nr_epochs) measured=$(measured_ms) kept=$(sum_of comm agent_load)
+check "… and all before it are there ($epochs, $measured ms)" test "$epochs" -ge 10 -a "$measured" -ge 13000
+check "… with what ran" test "$kept" -gt 0
+agent --store "$STORE" --epoch 60
+check "… the next agent says how many have no names" says 'before it had named all code: [1-9][0-9]* epochs are kept'
+check_equal "… and keeps them" "$(nr_epochs) $(measured_ms) $(sum_of comm agent_load)" "$epochs $measured $kept"
+end_agent
+
 # --- a store that fails -----------------------------------------------------------------------------------------
 
 rm -f "$STORE"*
@@ -348,7 +371,7 @@ PYTHON
 	end_agent
 	check "server: … and with one that ends" wait_until 10 are_over
 
-	# Names of programs that begin all the time cost more than this budget: epochs are stored a minute at a time.
+	# Names of programs that begin all the time cost more than this budget: epochs are named a minute at a time.
 	rm -f "$STORE"*
 	agent --store "$STORE" --budget 0.01% --listen "unix:$T/page"
 	spend 100
@@ -358,7 +381,7 @@ PYTHON
 		is_healthy || red=$(get /healthz)
 		sleep 1
 	done
-	check_equal "server: it is not red while epochs are stored together ($(nr_epochs) in ${turns} s)" "$red" ''
+	check_equal "server: it is not red while epochs are named together ($(nr_epochs) in ${turns} s)" "$red" ''
 	kill -STOP "$AGENT"
 	is_red() { get /healthz | grep -q 'no epoch was stored for'; }
 	check "server: it is red when an agent hangs" wait_until 90 is_red

@@ -5,7 +5,8 @@
  *	range 1700000000000000000 1700000010000000000
  *	8421052480 spin
  *
- * The first two lines are of the whole store, and of its range. Then the sums of a value ("cpu") by a label. With -e,
+ * The first two lines are of the whole store (epochs: also those that are in longer blocks, or were named together), and
+ * of its range. Then the sums of a value ("cpu") by a label. With -e,
  * the sums of each epoch, after a line with its range, its sampling period (0: there were several), and its losses:
  *
  *	epoch 1700000000000000000 1700000010000000000 52631578 0
@@ -61,7 +62,7 @@ static int print_all(struct store *store, struct store_query *query,
 		return err;
 	printf("epochs %" PRIu64 " minutes %" PRIu64 " hours %" PRIu64 " lost %" PRIu64
 	       " measured_ns %" PRIu64 "\n",
-	       extent->nr_epochs, extent->nr_minutes, extent->nr_hours, answer.lost,
+	       answer.nr_epochs, extent->nr_minutes, extent->nr_hours, answer.lost,
 	       answer.measured_ns);
 	printf("range %" PRIu64 " %" PRIu64 "\n", extent->from_ns, extent->to_ns);
 	print_sums(profile, query->labels[0]);

@@ -832,7 +832,8 @@ static void take_part(void)
 		part.began_ns = sim.part_began_ns;
 		part.ended_ns = sim.now_ns;
 		part.period_ns = NS_PER_SEC / SAMPLE_HZ;
-		need(keeper_add(&sim.keeper, sim.named, &part) == 0, "cannot keep");
+		need(keeper_add(&sim.keeper, sim.named, &part, (struct interval_span){0}) == 0,
+		     "cannot keep");
 	}
 	file_table_sweep(sim.names);
 	runtime_table_close_gone(sim.runtime_names);

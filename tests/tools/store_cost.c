@@ -1,7 +1,7 @@
 /*
  * Fills a store with days of epochs and measures appending, size and queries:
  *
- *	store_cost [-d DAYS] [-e EPOCH_SECONDS] [-n SAMPLES] [-c CHURN] [-g NAME:DAY:PERCENT] STORE PROFILE
+ *	store_cost [-d DAYS] [-e EPOCH_SECONDS] [-n SAMPLES] [-c CHURN] [-g NAME:DAY:PERCENT] [-u EPOCHS] STORE PROFILE
  *	store_cost -k EPOCHS [-b BEGIN] [-e EPOCH_SECONDS] STORE PROFILE
  *
  * The stacks and their weights are those of PROFILE, in any format. Each epoch has SAMPLES (380: 10 s at 19 Hz on two
@@ -9,7 +9,8 @@
  * version of the program: with another function at the leaf.
  *
  * With -g, the number of samples depends on the hour and the day of the week, by command, and from DAY on the function
- * NAME takes PERCENT more time. With -k, each epoch is PROFILE as it is, with all labels, and nothing is measured: for
+ * NAME takes PERCENT more time. With -u, each epoch is first stored without names, the functions at the leaf at random
+ * addresses, and so many are named and stored together. With -k, each epoch is PROFILE as it is, with all labels, and nothing is measured: for
  * tests. The first epoch begins at BEGIN, in seconds since 1970.
  *
  *	epochs  seconds  ms/epoch  bytes/day       file
@@ -39,6 +40,10 @@ struct load {
 	/* -g */
 	char grows[256]; /* name; empty: none */
 	unsigned day, percent;
+	/* -u */
+	unsigned together; /* 0: none is stored without names */
+	bool is_named;
+	uint64_t unnamed_ns, slowest_ns; /* CPU time of storing them */
 };
 
 static void die(const char *what)
@@ -105,9 +110,10 @@ static bool grows(struct load *load, uint32_t number, uint64_t start_ns)
 	       draw(load) % 100 < load->percent;
 }
 
-static uint32_t copy_frame(const struct profile *from, uint32_t number, unsigned version,
+static uint32_t copy_frame(struct load *load, uint32_t number, bool is_leaf, unsigned version,
 			   struct profile *to)
 {
+	const struct profile *from = load->from;
 	const struct frame *frame = profile_frame(from, number);
 	struct module module = *profile_module(from, frame->module);
 	char name[512];
@@ -121,7 +127,10 @@ static uint32_t copy_frame(const struct profile *from, uint32_t number, unsigned
 		module.name = (uint32_t)profile_add_string(to, profile_string(from, module.name));
 		file = profile_add_module(to, &module);
 	}
-	copy = profile_add_named_frame(to, frame->kind, (uint32_t)file, &line, *name != 0);
+	copy = load->is_named
+		       ? profile_add_named_frame(to, frame->kind, (uint32_t)file, &line, *name != 0)
+		       : profile_add_frame(to, frame->kind, (uint32_t)file,
+					   4096ULL * number + (is_leaf ? draw(load) % 4096 : 0));
 	if (file < 0 || copy < 0)
 		die("out of memory");
 	return (uint32_t)copy;
@@ -141,33 +150,48 @@ static void copy_sample(struct load *load, uint32_t number, struct profile *to)
 		(uint32_t)profile_add_string(to, profile_string(load->from, sample->labels.comm));
 	labels.pid = (int32_t)(1000 + number % 97);
 	for (i = 0; i < sample->nr_frames; i++)
-		copies[i] = copy_frame(load->from, frames[i], i ? 0 : load->versions[number], to);
+		copies[i] = copy_frame(load, frames[i], !i, i ? 0 : load->versions[number], to);
 	if (profile_add_sample(to, &labels, copies, sample->nr_frames, sample->nr_kernel_frames,
 			       1) < 0)
 		die("out of memory");
 	free(copies);
 }
 
-static void append(struct load *load, struct store *store, uint64_t start_ns, uint64_t length_ns,
-		   unsigned nr)
+/* Appends epochs from first to last, with the samples of all of them. */
+static void append(struct load *load, struct store *store, uint64_t first, uint64_t last,
+		   uint64_t length_ns, unsigned nr)
 {
+	const uint64_t start_ns = load->begin_ns + first * length_ns;
 	struct profile_origin origin = {.period = 52631579};
-	struct store_epoch epoch = {start_ns, start_ns + length_ns, origin.period, 0};
+	struct store_epoch epoch = {start_ns, load->begin_ns + (last + 1) * length_ns,
+				    origin.period, 0};
 	struct profile *profile = profile_new();
 	struct error error;
+	uint64_t ns;
 
 	origin.event = (uint32_t)profile_add_string(profile, "cpu-clock");
 	origin.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
 	profile_set_origin(profile, &origin);
-	while (nr--) {
+	for (nr *= (unsigned)(last - first + 1); nr; nr--) {
 		uint32_t number = draw_at(load, start_ns);
 
 		copy_sample(load, number, profile);
 		if (grows(load, number, start_ns))
 			copy_sample(load, number, profile);
 	}
-	if (store_append(store, &epoch, profile, &error) < 0)
+	if (load->together) {
+		epoch.first = first + 1;
+		epoch.last = last + 1;
+	}
+	ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if ((load->is_named ? store_append : store_append_unnamed)(store, &epoch, profile, &error) <
+	    0)
 		die(error.text);
+	ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - ns;
+	if (!load->is_named) {
+		load->unnamed_ns += ns;
+		load->slowest_ns = ns > load->slowest_ns ? ns : load->slowest_ns;
+	}
 	profile_free(profile);
 }
 
@@ -186,8 +210,12 @@ static void fill(struct load *load, struct store *store, uint64_t nr_epochs, uns
 
 	for (i = 0; i < nr_epochs; i++) {
 		ns = clock_now_ns();
-		append(load, store, load->begin_ns + i * seconds * NS_PER_SECOND,
-		       seconds * NS_PER_SECOND, nr);
+		load->is_named = !load->together;
+		append(load, store, i, i, seconds * NS_PER_SECOND, nr);
+		if (load->together && (i + 1) % load->together == 0) {
+			load->is_named = true;
+			append(load, store, i + 1 - load->together, i, seconds * NS_PER_SECOND, nr);
+		}
 		ns = clock_now_ns() - ns;
 		slowest_ns = ns > slowest_ns ? ns : slowest_ns;
 		if ((i + 1) % per_hour)
@@ -214,6 +242,10 @@ static void fill(struct load *load, struct store *store, uint64_t nr_epochs, uns
 	       (double)expire_ns / 1e9, (unsigned long long)nr_slices,
 	       (double)slowest_slice_ns / 1e6, (double)store_bytes(store) / 1e6,
 	       (double)store_bytes(store) / 1e6 * 86400 / (double)(nr_epochs * seconds));
+	if (load->together)
+		printf("without names: %.3f ms of CPU time each, at most %.1f\n",
+		       (double)load->unnamed_ns / 1e6 / (double)nr_epochs,
+		       (double)load->slowest_ns / 1e6);
 }
 
 static void keep(const struct load *load, struct store *store, unsigned nr, unsigned seconds)
@@ -275,7 +307,7 @@ int main(int argc, char **argv)
 	uint32_t i;
 	int option;
 
-	while ((option = getopt(argc, argv, "d:e:n:c:b:k:g:")) >= 0) {
+	while ((option = getopt(argc, argv, "d:e:n:c:b:k:g:u:")) >= 0) {
 		unsigned number = (unsigned)strtoul(optarg, NULL, 10);
 
 		if (option == 'd')
@@ -290,6 +322,8 @@ int main(int argc, char **argv)
 			load.begin_ns = strtoull(optarg, NULL, 10) * NS_PER_SECOND;
 		else if (option == 'k')
 			nr_kept = number;
+		else if (option == 'u')
+			load.together = number;
 		else if (option == 'g' && sscanf(optarg, "%255[^:]:%u:%u", load.grows, &load.day,
 						 &load.percent) != 3)
 			die("-g NAME:DAY:PERCENT");
@@ -297,7 +331,7 @@ int main(int argc, char **argv)
 	if (argc - optind != 2 || !seconds)
 		die("usage: store_cost [-d DAYS] [-e SECONDS] [-n SAMPLES] [-c PERCENT] [-k "
 		    "EPOCHS] "
-		    "[-b BEGIN] [-g NAME:DAY:PERCENT] STORE PROFILE");
+		    "[-b BEGIN] [-g NAME:DAY:PERCENT] [-u EPOCHS] STORE PROFILE");
 	load.from = read_profile(argv[optind + 1]);
 	load.sums = calloc(profile_nr_samples(load.from) + 1, sizeof(*load.sums));
 	load.versions = calloc(profile_nr_samples(load.from) + 1, sizeof(*load.versions));

@@ -1,10 +1,13 @@
 /* agent/keeper: what becomes of epochs, and of a store that is damaged. */
 #include "agent/keeper.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <sqlite3.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "unit/folder.h"
@@ -13,13 +16,19 @@
 
 static struct keeper keeper;
 
-static void begin(void)
+static void begin_with(const char *rule)
 {
+	struct keeper_settings *settings = calloc(1, sizeof(*settings));
 	struct error error = {0};
 
-	CHECK_EQ(keeper_open(&keeper, in_folder("store"), calloc(1, sizeof(struct keeper_settings)),
-			     &error),
-		 0);
+	if (rule)
+		CHECK_EQ(relabel_rules_add(&settings->rules, rule, &error), 0);
+	CHECK_EQ(keeper_open(&keeper, in_folder("store"), settings, &error), 0);
+}
+
+static void begin(void)
+{
+	begin_with(NULL);
 }
 
 static void keep(uint64_t began_ns)
@@ -27,7 +36,7 @@ static void keep(uint64_t began_ns)
 	struct profile *profile = make_profile("a;main;f 1\n");
 	const struct session_part part = {.began_ns = began_ns, .ended_ns = began_ns + NS_PER_SEC};
 
-	CHECK_EQ(keeper_add(&keeper, profile, &part), 0);
+	CHECK_EQ(keeper_add(&keeper, profile, &part, (struct interval_span){0}), 0);
 	profile_free(profile);
 }
 
@@ -99,6 +108,153 @@ TEST(a_store_that_is_removed)
 	begin();
 	keep(now_ns + 2 * NS_PER_SEC);
 	CHECK_EQ(nr_epochs(), 2);
+	keeper_close(&keeper);
+	leave_folder();
+}
+
+/* --- epochs without names --------------------------------------------------------------------- */
+
+static uint64_t began_ns;
+
+/* An epoch of a second that has ended, by its number. */
+static void keep_unnamed(uint64_t number, const char *lines)
+{
+	struct profile *profile = make_profile(lines);
+	const struct session_part part = {.began_ns = began_ns + number * NS_PER_SEC,
+					  .ended_ns = began_ns + (number + 1) * NS_PER_SEC};
+
+	keeper_keep(&keeper, profile, &part, (struct interval_span){number, number}, true);
+	profile_free(profile);
+}
+
+static void add_named(uint64_t first, uint64_t last, const char *lines)
+{
+	struct profile *profile = make_profile(lines);
+	const struct session_part part = {.began_ns = began_ns + first * NS_PER_SEC,
+					  .ended_ns = began_ns + (last + 1) * NS_PER_SEC};
+
+	CHECK_EQ(keeper_add(&keeper, profile, &part, (struct interval_span){first, last}), 0);
+	profile_free(profile);
+}
+
+/* Checks the sum of all samples. */
+static void check_total(uint64_t wanted)
+{
+	const struct store_query query = {.to_ns = INT64_MAX};
+	struct store_answer answer;
+	struct profile *profile = NULL;
+
+	CHECK_EQ(store_query(keeper.store, &query, &profile, &answer, NULL), 0);
+	CHECK_EQ(profile_total(profile), wanted);
+	profile_free(profile);
+}
+
+TEST(an_epoch_is_stored_when_it_ends)
+{
+	enter_folder();
+	began_ns = clock_read_ns(CLOCK_REALTIME) - 100 * NS_PER_SEC;
+	begin();
+	keep_unnamed(1, "a;app! 1\n");
+	check_total(1);
+	keep_unnamed(2, "a;app! 2\n");
+	check_total(3);
+	add_named(1, 2, "a;app!f 3\n");
+	check_total(3);
+	CHECK_EQ(nr_epochs(), 1);
+	CHECK_EQ(keeper.nr_stored, 1);
+	CHECK_EQ(keeper.nr_dropped, 0);
+	keep_unnamed(3, "a;app! 4\n");
+	keeper_close(&keeper); /* as if it was killed */
+	began_ns += 10 * NS_PER_SEC;
+	begin();
+	check_total(7);
+	CHECK_EQ(nr_epochs(), 2);
+	keep_unnamed(1, "a;app! 8\n");
+	check_total(15);
+	add_named(1, 1, "a;app!f 8\n");
+	check_total(15);
+	CHECK_EQ(nr_epochs(), 3);
+	keeper_close(&keeper);
+	leave_folder();
+}
+
+/* An epoch without names is in the store that was removed, or damaged; the next one is in the new store. */
+TEST(a_store_that_is_removed_before_there_are_names)
+{
+	enter_folder();
+	began_ns = clock_read_ns(CLOCK_REALTIME) - 100 * NS_PER_SEC;
+	begin();
+	keep_unnamed(1, "a;app! 1\n");
+	CHECK(run_in_folder("rm store*"));
+	keep_unnamed(2, "a;app! 2\n");
+	check_total(2);
+	add_named(1, 2, "a;app!f 3\n");
+	check_total(3);
+	CHECK_EQ(nr_epochs(), 1);
+	keeper_close(&keeper);
+	leave_folder();
+}
+
+/* What a rule leaves out is not on the disk before there are names either, nor what one could leave out then. */
+TEST(rules_hold_without_names)
+{
+	static const struct {
+		const char *rule;
+		uint64_t early, named;
+	} cases[] = {
+		{"drop comm=secret", 1, 1},
+		{"keep comm=open", 1, 1},
+		{"keep comm=open || service.name=x", 0, 1},
+		{"drop service.name=x", 0, 3},
+		{"drop build_id~^a", 0, 3},
+		{"drop cmdline~secret", 0, 3},
+		{"drop env.TEAM=x", 0, 3},
+		{"keep service.name=x", 0, 0},
+		{"drop process=x", 3, 3},
+		{"replace service.name~x team=y", 3, 3},
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		enter_folder();
+		began_ns = clock_read_ns(CLOCK_REALTIME) - 100 * NS_PER_SEC;
+		begin_with(cases[i].rule);
+		keep_unnamed(1, "open;app! 1\nsecret;app! 2\n");
+		check_total(cases[i].early);
+		add_named(1, 1, "open;app!f 1\nsecret;app!f 2\n");
+		check_total(cases[i].named);
+		keeper_close(&keeper);
+		leave_folder();
+	}
+}
+
+/* The disk has room for the epoch without names, and no more: it is not dropped. */
+TEST(a_disk_that_is_full_before_there_are_names)
+{
+	struct rlimit limit, whole;
+	uint64_t number;
+
+	enter_folder();
+	began_ns = clock_read_ns(CLOCK_REALTIME) - 1000 * NS_PER_SEC;
+	begin();
+	(void)signal(SIGXFSZ, SIG_IGN);
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &whole), 0);
+	limit = whole;
+	keep_unnamed(1, "a;app! 1\n");
+	limit.rlim_cur = 4096;
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	add_named(1, 1, "a;app!f 1\n");
+	CHECK_EQ(keeper.nr_dropped, 0);
+	keep_unnamed(2, "a;app! 2\n");
+	add_named(2, 2, "a;app!f 2\n");
+	CHECK_EQ(keeper.nr_dropped, 1);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &whole), 0);
+	for (number = 3; number < 5; number++) {
+		keep_unnamed(number, "a;app! 4\n");
+		add_named(number, number, "a;app!f 4\n");
+	}
+	check_total(9);
+	CHECK_EQ(nr_epochs(), 3);
 	keeper_close(&keeper);
 	leave_folder();
 }

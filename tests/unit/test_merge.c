@@ -214,6 +214,36 @@ static size_t name_frames(struct profile *profile)
 	return nr;
 }
 
+/* A part that waits for its names has those that are known by then. */
+TEST(a_part_gets_the_names_that_there_are)
+{
+	static const struct module_code code = {.build_id = {1, 2}, .build_id_bytes = 2};
+	struct profile *part = make_profile("a;main;libc.so!read@1;other.so!;sys_[k] 3\n");
+	struct profile *named = make_profile("a;main;libc.so!read@1;other.so!;sys_[k] 5\n");
+	const struct code_line line = {profile_frame(named, 0)->function,
+				       (uint32_t)profile_add_string(named, "/m.c"), 3};
+	const uint32_t libc = profile_frame(named, 1)->module;
+	const size_t nr = profile_nr_frames(part);
+	uint32_t i;
+
+	CHECK_EQ(profile_set_code(named, libc, &code), 0);
+	CHECK_EQ(profile_set_lines(named, 0, &line, 1), 0);
+	for (i = 0; i < nr; i++)
+		profile_set_name(part, i, 0);
+	(void)make_sample(part, "a;libc.so! 1");
+	CHECK_EQ(profile_copy_names(part, named), 0);
+	CHECK_EQ(profile_total(part), 4);
+	for (i = 0; i < nr; i++)
+		CHECK_STR(profile_string(part, profile_frame(part, i)->function),
+			  profile_string(named, profile_frame(named, i)->function));
+	CHECK_EQ(profile_lines(part, profile_frame(part, 0))->line, 3);
+	CHECK_EQ(profile_frame(part, (uint32_t)nr)->function, 0);
+	CHECK_EQ(profile_code(part, libc)->build_id_bytes, 2);
+	CHECK(!profile_code(part, profile_frame(part, 2)->module));
+	profile_free(part);
+	profile_free(named);
+}
+
 #define PARTS	  2000
 #define NEW_EACH  50
 #define SAME_EACH 20

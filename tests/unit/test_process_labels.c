@@ -47,7 +47,7 @@ static const char *look_for(struct host *host, uint64_t seconds, const char *wan
 	CHECK_EQ(process_labels_look(host->labels, host->worker, host->profile, &host->names,
 				     host->now_ns),
 		 0);
-	rest = process_labels_find(host->labels, getpid());
+	(void)process_labels_find(host->labels, getpid(), NULL, &rest);
 	while (rest.nr) {
 		const char *key = bytes_string(&rest), *text = bytes_string(&rest);
 
@@ -195,12 +195,14 @@ TEST(process_labels_are_forgotten_with_the_process)
 	struct host host = open_host();
 	struct profile *other = profile_new(), *own = host.profile;
 	const struct sample_labels gone = {.pid = 0x7ffffff0};
+	struct bytes rest;
 
 	need_memory(&host, header);
 	CHECK(profile_add_sample(other, &gone, NULL, 0, 0, 7) >= 0);
 	host.profile = other;
 	CHECK_STR(look_after(&host, 1), "need");
-	CHECK(!process_labels_find(host.labels, gone.pid).nr);
+	CHECK(!process_labels_find(host.labels, gone.pid, NULL, &rest));
+	CHECK(!rest.nr);
 	host.profile = own;
 	CHECK_STR(look_after(&host, 1), "need");
 	profile_free(other);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "store/store_state.h"
+#include "store/unnamed.h"
 #include "store/where.h"
 #include "unit/folded_text.h"
 #include "unit/folder.h"
@@ -355,6 +356,306 @@ TEST(slices_of_time)
 	profile_free(ret);
 	store_close(store);
 	leave_folder();
+}
+
+/* --- epochs without names --------------------------------------------------------------------- */
+
+static int64_t count_rows(const char *table);
+static void check_reader(bool denies_index, const char *wanted);
+
+/* An epoch of ten seconds. */
+static void append_unnamed(struct store *store, uint64_t number, uint64_t start_ns,
+			   const char *lines)
+{
+	struct profile *profile = make_profile(lines);
+	const struct store_epoch epoch = {start_ns,  start_ns + 10 * SECOND, .period_ns = 10,
+					  .lost = 1, .first = number,	     .last = number};
+
+	CHECK_EQ(store_append_unnamed(store, &epoch, profile, NULL), 0);
+	profile_free(profile);
+}
+
+static void append_named(struct store *store, uint64_t first, uint64_t last, const char *lines)
+{
+	struct profile *profile = make_profile(lines);
+	const struct store_epoch epoch = {BEGIN + (first - 1) * 10 * SECOND,
+					  BEGIN + last * 10 * SECOND, .period_ns = 10,
+					  .first = first, .last = last};
+
+	CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+	profile_free(profile);
+}
+
+/* Whoever reads meanwhile sees each time once. */
+TEST(names_replace_epochs_without)
+{
+	struct store_answer answer;
+	struct store *store, *reader = NULL;
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(store_open_reader(in_folder("store"), NULL, NULL, &reader, NULL), 0);
+	append_unnamed(store, 1, BEGIN, "a;lib.so!@1 1\n");
+	append_unnamed(store, 2, BEGIN + 10 * SECOND, "a;lib.so!@2 2\nb;lib.so!@1 4\n");
+	answer = check_answer(reader, BEGIN, BEGIN + HOUR, NULL, "b;[unknown] 4\na;[unknown] 3\n");
+	CHECK_EQ(answer.nr_epochs, 2);
+	CHECK_EQ(answer.measured_ns, 20 * SECOND);
+	CHECK_EQ(answer.lost, 2);
+	CHECK_EQ(answer.least_period_ns, 10);
+	CHECK_EQ(extent_of(reader).nr_epochs, 2);
+	CHECK_EQ(extent_of(reader).to_ns, BEGIN + 20 * SECOND);
+	CHECK_EQ(extent_of(reader).last_from_ns, BEGIN + 10 * SECOND);
+	(void)check_answer(reader, BEGIN, BEGIN + 10 * SECOND, NULL, "a;[unknown] 1\n");
+	append_named(store, 1, 2, "a;lib.so!f 3\nb;lib.so!f 4\n");
+	append_unnamed(store, 3, BEGIN + 20 * SECOND, "a;lib.so!@2 8\n");
+	answer = check_answer(reader, BEGIN, BEGIN + HOUR, NULL, "a;[unknown] 8\nb;f 4\na;f 3\n");
+	CHECK_EQ(answer.nr_epochs, 3);
+	CHECK_EQ(extent_of(reader).nr_epochs, 2);
+	CHECK_EQ(answer.measured_ns, 30 * SECOND);
+	append_named(store, 3, 3, "a;lib.so!f 8\n");
+	(void)check_answer(reader, BEGIN, BEGIN + HOUR, NULL, "a;f 11\nb;f 4\n");
+	store_close(reader);
+	store_close(store);
+	/* They have left nothing behind. */
+	CHECK_EQ(count_rows("unnamed"), 0);
+	CHECK_EQ(count_rows("frame"), 1);
+	CHECK_EQ(count_rows("stack"), 1);
+	leave_folder();
+}
+
+/* The writer is killed before it has names; the next one goes on with the numbers from 1. */
+TEST(a_killed_writer_leaves_epochs_without_names)
+{
+	static const char wanted[] = "a;[unknown] 7\nb;g 1\n";
+	struct store *store;
+	uint64_t nr = 0, i;
+	int status;
+
+	enter_folder();
+	if (!fork()) {
+		store = open_writer();
+		append_named(store, 1, 1, "b;g 1\n");
+		append_unnamed(store, 2, BEGIN + 50 * SECOND, "a;lib.so!@1 1\n");
+		append_unnamed(store, 3, BEGIN + 70 * SECOND, "a;lib.so!@2 2\n");
+		append_unnamed(store, 4, BEGIN + 80 * SECOND, "a;lib.so!@2 4\n");
+		_exit(0);
+	}
+	CHECK(wait(&status) > 0 && !status);
+	check_reader(false, wanted);
+	store = open_writer();
+	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL, wanted);
+	CHECK_EQ(store_settle(store, &nr, NULL), 0);
+	CHECK_EQ(nr, 3);
+	CHECK_EQ(count_rows("unnamed"), 0);
+	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL, wanted);
+	CHECK_EQ(extent_of(store).nr_epochs, 4);
+	CHECK_EQ(extent_of(store).nr_minutes, 1); /* the first is over */
+	CHECK_EQ(store_settle(store, &nr, NULL), 0);
+	CHECK_EQ(nr, 0);
+	for (i = 1; i < 3; i++)
+		append_unnamed(store, i, BEGIN + (80 + 10 * i) * SECOND, "c;lib.so!@3 1\n");
+	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL,
+			   "a;[unknown] 7\nc;[unknown] 2\nb;g 1\n");
+	store_close(store);
+	leave_folder();
+}
+
+/* Names that could not be stored, as on a full disk, are not waited for when the next ones can. */
+TEST(an_epoch_stays_without_names)
+{
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	append_unnamed(store, 1, BEGIN, "a;lib.so!@1 1\n");
+	append_unnamed(store, 2, BEGIN + 10 * SECOND, "a;lib.so!@2 2\n");
+	append_unnamed(store, 3, BEGIN + 20 * SECOND, "b;lib.so!@2 4\n");
+	append_named(store, 2, 2, "a;f 2\n");
+	CHECK_EQ(count_rows("unnamed"), 1);
+	CHECK_EQ(count_rows("block"), 2);
+	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL,
+			   "b;[unknown] 4\na;f 2\na;[unknown] 1\n");
+	store_close(store);
+	leave_folder();
+}
+
+/* All that an epoch can have: the answer is that of an epoch with names. */
+static void fill(struct profile *profile)
+{
+	struct module module = {.kind = MODULE_FILE, .file = 1};
+	struct module_code code = {.build_id = {1, 2, 3}, .build_id_bytes = 3, .nr_segments = 1};
+	struct set_label pod = {.key = (uint32_t)profile_add_string(profile, "pod")};
+	struct sample_labels some = {.pid = 17, .tid = 18, .cpu = 3};
+	struct value_type type;
+	uint32_t frames[3];
+	int sleeping;
+
+	set_main_value(profile, "cpu", "nanoseconds");
+	CHECK_EQ(profile_make_value_type(profile, "sleeping", "nanoseconds", &type), 0);
+	sleeping = profile_add_value_type(profile, &type);
+	code.segments[0] = (struct module_segment){0x1000, 0x401000, 0x800};
+	module.name = (uint32_t)profile_add_string(profile, "/usr/bin/stripped");
+	module.file = (uint32_t)profile_add_module(profile, &module);
+	CHECK_EQ(profile_set_code(profile, module.file, &code), 0);
+	frames[0] = (uint32_t)profile_add_frame(profile, FRAME_KERNEL, MODULE_NR_KERNEL,
+						0xffffffff81001234);
+	frames[1] = (uint32_t)profile_add_frame(profile, FRAME_USER, module.file, 0x1234);
+	frames[2] = (uint32_t)profile_add_frame(profile, FRAME_USER, module.file, 0x1300);
+	CHECK_EQ(profile_set_start(profile, frames[2], 0x401230), 0);
+	pod.text = (uint32_t)profile_add_string(profile, "web-1");
+	some.comm = (uint32_t)profile_add_string(profile, "redis");
+	some.cgroup = (uint32_t)profile_add_string(profile, "/kubepods/pod7");
+	some.set = (uint32_t)profile_add_label_set(profile, &pod, 1);
+	CHECK(profile_add_sample(profile, &some, frames, 3, 1, 9) >= 0);
+	(void)make_labelled(profile, some, "redis;main{/m.c:3};inl{/i.c:7}_[i];libc.so!read 5");
+	some.set = 0;
+	(void)make_labelled(profile, some, "nginx;main;run_[j];sys_read_[k] 4");
+	CHECK_EQ(profile_add_value(profile, 2, (size_t)sleeping, 70), 0);
+	(void)profile_add_sample(profile, &some, frames, 2, 1, 0); /* without any value */
+}
+
+/* Asks for all labels, or for none and stacks neither. */
+static char *answer_of(struct store *store, const char *where, const char *value, bool all,
+		       uint64_t step_ns)
+{
+	static const struct format_options options = {
+		.labels = LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU | LABEL_CGROUP |
+			  LABEL_SET | LABEL_SLICE,
+		.lines = true,
+	};
+	struct store_where *condition = where ? store_where_parse(where, NULL) : NULL;
+	struct store_query query = {
+		.from_ns = BEGIN,
+		.to_ns = BEGIN + MINUTE,
+		.where = condition,
+		.value = value,
+		.all_labels = all,
+		.no_stacks = !all,
+		.step_ns = step_ns,
+	};
+	struct profile *profile = NULL;
+	struct store_answer answer;
+	char *text = NULL;
+	const int result = store_query(store, &query, &profile, &answer, NULL);
+
+	if (!result)
+		text = folded_text(profile, options);
+	profile_free(profile);
+	store_where_free(condition);
+	return text ? text : strdup(strerror(-result));
+}
+
+TEST(epochs_without_names_are_like_others)
+{
+	static const struct {
+		const char *where, *value;
+		bool all;
+		uint64_t step_ns;
+	} queries[] = {
+		{NULL, NULL, true, 0},
+		{NULL, "sleeping", true, 0},
+		{NULL, "blocked", true, 0},
+		{"pod=web-1", NULL, true, 0},
+		{"pod=web-1", "sleeping", true, 0},
+		{"comm=nginx && pid=17", NULL, true, 0},
+		{"comm=nobody", NULL, true, 0},
+		{NULL, NULL, false, 0},
+		{NULL, NULL, true, 10 * SECOND},
+		{NULL, NULL, false, 20 * SECOND},
+	};
+	struct profile *profile = profile_new(), *ret = NULL;
+	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0, 1, 1};
+	struct store_query all = {.to_ns = UINT64_MAX / 4};
+	char *texts[3][ARRAY_SIZE(queries)];
+	struct store_answer answer;
+	struct store *store;
+	uint64_t nr;
+	size_t i, k;
+
+	fill(profile);
+	enter_folder();
+	store = open_writer();
+	/* First one with names; then one without; then both, and another one without. */
+	for (i = 0; i < 3; i++) {
+		epoch.first = epoch.last = i + 1;
+		if (i == 1) {
+			CHECK_EQ(store_append_unnamed(store, &epoch, profile, NULL), 0);
+			CHECK_EQ(store_query(store, &all, &ret, &answer, NULL), 0);
+			CHECK_EQ(profile_nr_samples(ret), 3);
+			profile_free(ret);
+		} else {
+			CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+		}
+		if (i == 2) {
+			CHECK_EQ(count_rows("unnamed"), 0);
+			CHECK_EQ(store_append_unnamed(store, &epoch, profile, NULL), 0);
+		}
+		for (k = 0; k < ARRAY_SIZE(queries); k++)
+			texts[i][k] = answer_of(store, queries[k].where, queries[k].value,
+						queries[k].all, queries[k].step_ns);
+		if (i == 0) {
+			store_close(store);
+			CHECK(run_in_folder("rm store*"));
+			store = open_writer();
+		}
+	}
+	for (k = 0; k < ARRAY_SIZE(queries); k++) {
+		CHECK_STR(texts[1][k], texts[0][k]);
+		free(texts[0][k]);
+		free(texts[1][k]);
+	}
+	CHECK_EQ(store_settle(store, &nr, NULL), 0);
+	CHECK_EQ(nr, 1);
+	for (k = 0; k < ARRAY_SIZE(queries); k++) {
+		char *text = answer_of(store, queries[k].where, queries[k].value, queries[k].all,
+				       queries[k].step_ns);
+
+		CHECK_STR(text, texts[2][k]);
+		free(text);
+		free(texts[2][k]);
+	}
+	store_close(store);
+	profile_free(profile);
+	leave_folder();
+}
+
+/* Each byte in turn: an error or another answer, and no crash. */
+TEST(a_damaged_epoch_without_names_is_told)
+{
+	struct profile *profile = profile_new(), *ret;
+	cleanup(content_clear) struct content content = {0};
+	const struct unnamed_choice all = {0};
+	uint8_t *whole = NULL;
+	size_t nr = 0, i, nr_told = 0;
+	unsigned k;
+
+	fill(profile);
+	CHECK_EQ(unnamed_write(profile, &content), 0);
+	CHECK_EQ(content_expand(bytes_of(content.bytes, content.nr), &whole, &nr), 0);
+	for (i = 0; i < nr; i++)
+		for (k = 0; k < 8; k++) {
+			struct content bytes = {.bytes = whole, .nr = nr};
+			cleanup(content_clear) struct content damaged = {0};
+			int result;
+
+			whole[i] ^= (uint8_t)(1U << k);
+			CHECK_EQ(content_compress(&bytes, 1, &damaged), 0);
+			result = unnamed_read(bytes_of(damaged.bytes, damaged.nr), &all, &ret);
+			if (!result)
+				profile_free(ret);
+			nr_told += result < 0;
+			whole[i] ^= (uint8_t)(1U << k);
+		}
+	CHECK(nr_told > nr);
+	for (i = 0; i < nr; i++) {
+		struct content bytes = {.bytes = whole, .nr = i};
+		cleanup(content_clear) struct content cut = {0};
+
+		CHECK_EQ(content_compress(&bytes, 1, &cut), 0);
+		CHECK_EQ(unnamed_read(bytes_of(cut.bytes, cut.nr), &all, &ret), -EBADMSG);
+	}
+	free(whole);
+	profile_free(profile);
 }
 
 /* --- minutes and hours ------------------------------------------------------------------------ */
@@ -1013,29 +1314,47 @@ TEST(an_earlier_version_is_brought_up_to_date)
 {
 	static const char *const steps[] = {
 		"this was done long ago",
+		"and so was this",
 		"ALTER TABLE block ADD COLUMN host INTEGER NOT NULL DEFAULT 7; CREATE TABLE host "
 		"(id)",
 		"INSERT INTO host SELECT max(host) FROM block",
 	};
-	static const char *const broken[] = {steps[0], "DROP TABLE stack; CREATE TABLE host (id)",
-					     "this is no SQL"};
+	static const char *const broken[] = {
+		steps[0], steps[1], "DROP TABLE stack; CREATE TABLE host (id)", "this is no SQL"};
 	struct store *store;
 	struct error error = {0};
 
 	enter_folder();
 	store = open_writer();
 	append(store, BEGIN, SECOND, "a;main;f 1\n");
-	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 1"), 1);
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 2"), 1);
 	CHECK(store_migrate(store, broken, ARRAY_SIZE(broken), &error) < 0);
 	CHECK(strstr(error.text, "cannot update store"));
-	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 1"), 1);
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 2"), 1);
 	CHECK_EQ(count_rows("stack"), 1);
 	CHECK_EQ(store_migrate(store, steps, ARRAY_SIZE(steps), &error), 0);
-	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 3"), 1);
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 4"), 1);
 	CHECK_EQ(count_rows("host WHERE id = 7"), 1);
 	CHECK_EQ(store_migrate(store, steps, ARRAY_SIZE(steps), &error), 0);
 	CHECK_EQ(count_rows("host"), 1);
 	append(store, BEGIN + MINUTE, SECOND, "a;main;f 2\n");
+	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL, "a;main;f 3\n");
+	store_close(store);
+	leave_folder();
+}
+
+/* A store of the version before epochs were stored without names. */
+TEST(a_store_of_the_first_version_is_brought_up_to_date)
+{
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	append(store, BEGIN, SECOND, "a;main;f 1\n");
+	store_close(store);
+	change("DROP TABLE unnamed; PRAGMA user_version = 1");
+	store = open_writer();
+	append_unnamed(store, 1, BEGIN + SECOND, "a;main;f 2\n");
 	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL, "a;main;f 3\n");
 	store_close(store);
 	leave_folder();
@@ -1181,10 +1500,11 @@ TEST(a_damaged_store_is_told)
 TEST(no_memory)
 {
 	struct profile *profile = make_profile("a;main;f 1\n"), *ret = NULL;
-	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0};
+	struct store_epoch epoch = {BEGIN, BEGIN + SECOND, 0, 0, 1, 1};
 	struct store_query query = {.to_ns = UINT64_MAX / 4};
 	struct store_answer answer;
 	struct store *store = NULL;
+	uint64_t nr;
 	size_t nth;
 	int result = -ENOMEM;
 
@@ -1196,7 +1516,15 @@ TEST(no_memory)
 		if (!result)
 			result = store_append(store, &epoch, profile, NULL);
 		if (!result)
+			result = store_append_unnamed(store, &epoch, profile, NULL);
+		if (!result)
 			result = store_query(store, &query, &ret, &answer, NULL);
+		if (!result)
+			result = store_settle(store, &nr, NULL);
+		if (result < 0) {
+			profile_free(ret);
+			ret = NULL;
+		}
 		(void)test_fail_allocation(0);
 		store_close(store);
 		store = NULL;
