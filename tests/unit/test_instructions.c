@@ -281,7 +281,21 @@ TEST(instructions_that_take_no_probe)
 	static const uint8_t lock[] = {0xf0, 0x48, 0x29, 0x57, 0x10}; /* lock sub %rdx,0x10(%rdi) */
 	static const uint8_t vmovd[] = {0xc5, 0xf9, 0x6e, 0xce};      /* vmovd %esi,%xmm1 */
 	static const uint8_t vpxor[] = {0xc5, 0xf9, 0xef, 0xc0};
+	static const uint8_t literals[][4] = {
+		{0x41, 0x00, 0x00, 0x58}, /* ldr x1, 8 */
+		{0x41, 0x00, 0x00, 0x18}, /* ldr w1, 8 */
+		{0x41, 0x00, 0x00, 0x98}, /* ldrsw x1, 8 */
+	};
+	static const uint8_t adr[] = {0x41, 0x00, 0x00, 0x10}, ldr[] = {0x21, 0x00, 0x40, 0xf9};
+	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(literals); i++) {
+		CHECK(uprobe_code_is_refused(EM_AARCH64, literals[i], 4));
+		CHECK(!uprobe_code_is_refused(EM_AARCH64, test_guarded(literals[i], 3), 3));
+		CHECK(!uprobe_code_is_stepped(EM_AARCH64, literals[i], 4));
+	}
+	CHECK(!uprobe_code_is_refused(EM_AARCH64, adr, 4));
+	CHECK(!uprobe_code_is_refused(EM_AARCH64, ldr, 4));
 	CHECK(uprobe_code_is_refused(EM_X86_64, lock, sizeof(lock)));
 	CHECK(!uprobe_code_is_refused(EM_X86_64, lock + 1, sizeof(lock) - 1));
 	CHECK(!uprobe_code_is_refused(EM_X86_64, lock, 0));

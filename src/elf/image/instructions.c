@@ -388,11 +388,23 @@ bool uprobe_code_becomes_call(uint16_t machine, const uint8_t *code, size_t nr)
 	return machine == EM_X86_64 && is_nop5(code, nr);
 }
 
-/* `lock`, and vector instructions with the same opcode byte as `ins`, `outs`, `in` or `out`. */
+/* ldr and ldrsw of a literal. */
+static bool is_literal_load(const uint8_t *code, size_t nr)
+{
+	struct bytes bytes = bytes_of(code, nr);
+	const uint32_t word = bytes_u32(&bytes);
+
+	return !bytes.failed &&
+	       ((word & 0xbf000000) == 0x18000000 || (word & 0xff000000) == 0x98000000);
+}
+
+/* On x86 `lock`, and vector instructions with the same opcode byte as `ins`, `outs`, `in` or `out`. */
 bool uprobe_code_is_refused(uint16_t machine, const uint8_t *code, size_t nr)
 {
 	int opcode;
 
+	if (machine == EM_AARCH64)
+		return is_literal_load(code, nr);
 	if (machine != EM_X86_64 || !nr)
 		return false;
 	opcode = vector_opcode(code, nr);
@@ -424,8 +436,6 @@ static bool is_done_on_arm64(const uint8_t *code, size_t nr)
 		{0x7e000000, 0x36000000}, /* tbz, tbnz */
 		{0xff9ffc1f, 0xd61f0000}, /* br, blr, ret */
 		{0x1f000000, 0x10000000}, /* adr, adrp */
-		{0xbf000000, 0x18000000}, /* ldr literal */
-		{0xff000000, 0x98000000}, /* ldrsw literal */
 	};
 	struct bytes bytes = bytes_of(code, nr);
 	uint32_t word = bytes_u32(&bytes);
@@ -434,7 +444,7 @@ static bool is_done_on_arm64(const uint8_t *code, size_t nr)
 	for (i = 0; i < ARRAY_SIZE(done) && !bytes.failed; i++)
 		if ((word & done[i].mask) == done[i].value)
 			return true;
-	return false;
+	return is_literal_load(code, nr);
 }
 
 bool uprobe_code_is_stepped(uint16_t machine, const uint8_t *code, size_t nr)

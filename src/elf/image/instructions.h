@@ -51,7 +51,9 @@ bool uprobe_code_becomes_call(uint16_t machine, const uint8_t *code, size_t nr);
 
 /*
  * True if the kernel certainly rejects a probe there. One such place fails a whole link, and each
- * attempt to find it costs a grace period, so it is better to know beforehand.
+ * attempt to find it costs a grace period, so it is better to know beforehand. On arm64 also for a load relative to the
+ * program counter: kernels before 6.12, unless they were mended, read the program's memory for it as if it were their
+ * own, which is an oops where the processor forbids that (PAN).
  */
 bool uprobe_code_is_refused(uint16_t machine, const uint8_t *code, size_t nr);
 

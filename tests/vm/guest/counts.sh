@@ -7,7 +7,7 @@ system_call=__x64_sys_
 never='^$'
 if [ "$(uname -m)" != x86_64 ]; then
 	system_call=__arm64_sys_
-	# The kernel refuses probes on a PC-relative load; fadvise has another number there.
+	# There are no probes on a PC-relative load; fadvise has another number there.
 	never='^(hit_starts_literal|sys_fadvise64) '
 fi
 
