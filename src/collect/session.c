@@ -137,6 +137,7 @@ struct session {
 
 	uint64_t polled_ns;		    /* when the last poll began */
 	uint64_t idle_ns, longest_stall_ns; /* see note_drained() */
+	uint64_t longest_turn_ns;	    /* see turn_epochs() */
 	uint64_t epoch_began_ns;
 	uint64_t swept_ns; /* when unused files were last closed */
 	struct slicing slicing;
@@ -1092,6 +1093,7 @@ static bool have_ended(struct session *session)
 static int turn_epochs(struct session *session, uint64_t *ret_ended_ns, struct error *error)
 {
 	const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
+	uint64_t turned_ns;
 	size_t i;
 	int err = 0, read = 0;
 
@@ -1109,6 +1111,9 @@ static int turn_epochs(struct session *session, uint64_t *ret_ended_ns, struct e
 		if (!read)
 			read = read_meanwhile(session);
 	}
+	turned_ns = clock_now_ns() - session->epoch_began_ns;
+	if (turned_ns > session->longest_turn_ns)
+		session->longest_turn_ns = turned_ns;
 	for (i = 0; i < session->nr_sources && !err; i++)
 		err = epochs_end_last(session->sources[i].epochs, error);
 	if (!err && read)
@@ -1726,6 +1731,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 		.sampling_cpu_ns = session->sampling_cpu_ns,
 		.sampled_ns = session->stopped_ns - session->started_ns,
 		.longest_stall_ns = session->longest_stall_ns,
+		.longest_turn_ns = session->longest_turn_ns,
 		.first_sample_ns = totals->first_ns,
 		.throttled_ns = session->absence.throttled_ns,
 		.stolen_ns = session->absence.stolen_ns,

@@ -107,6 +107,7 @@ struct session_summary {
 	uint64_t sampling_cpu_ns;  /* our own CPU time from start to stop */
 	uint64_t sampled_ns;	   /* from start to stop */
 	uint64_t longest_stall_ns; /* the longest in which the rings should have been read */
+	uint64_t longest_turn_ns;  /* the longest that the kernel took to end an epoch */
 	uint64_t first_sample_ns;  /* time of the first sample; 0: none */
 	uint64_t throttled_ns;	   /* summed over the CPUs */
 	uint64_t stolen_ns;	   /* steal time, summed over the CPUs */

@@ -1042,6 +1042,7 @@ static void add_cost(struct sheet *sheet, const struct run_figures *run)
 		{"helpers_rss_kb", (uint64_t)run->helpers.ru_maxrss},
 		{"process_events", session->nr_process_events},
 		{"longest_stall_us", session->longest_stall_ns / NS_PER_US},
+		{"longest_turn_us", session->longest_turn_ns / NS_PER_US},
 		{"profile_bytes", session->profile_bytes},
 		{"first_sample_us",
 		 session->first_sample_ns > run->entered_ns
