@@ -401,11 +401,8 @@ static uint64_t plan_round(struct store *store, uint64_t bytes, uint64_t used)
 {
 	const double content =
 		(double)store_number(store, "SELECT sum(length(content)) FROM block", 0);
-	struct upkeep *upkeep = &store->upkeep;
-	const double factor = (double)(1U << upkeep->nr_rounds);
+	const double factor = (double)(1U << store->upkeep.nr_rounds);
 
-	if (upkeep->nr_rounds < MAX_ROUNDS)
-		upkeep->nr_rounds++;
 	return 1 + (uint64_t)(factor * (double)bytes * content / (double)used);
 }
 
@@ -478,6 +475,8 @@ static int sweep_on(struct store *store, uint64_t now_ns, int64_t *left)
 	if (result <= 0)
 		return result;
 	store_end_sweep(store);
+	if (upkeep->shrinks && upkeep->nr_rounds < MAX_ROUNDS)
+		upkeep->nr_rounds++;
 	return note_sweep(store, now_ns);
 }
 

@@ -912,6 +912,8 @@ static uint64_t size_of_files(void)
 TEST(the_size_of_a_store_is_that_of_its_files)
 {
 	struct store_limits limits = {.bytes = 600000};
+	uint64_t most =
+		0; /* of the last epochs: each time that the log is written back, it is half as much */
 	struct store *store;
 	unsigned i;
 
@@ -923,8 +925,10 @@ TEST(the_size_of_a_store_is_that_of_its_files)
 		CHECK_EQ(store_bytes(store), size_of_files());
 		expire(store, &limits, BEGIN + i * MINUTE);
 		CHECK(size_of_files() <= limits.bytes);
+		if (i >= 350 && store_bytes(store) > most)
+			most = store_bytes(store);
 	}
-	CHECK(store_bytes(store) > limits.bytes / 2);
+	CHECK(most > limits.bytes / 2);
 	store_close(store);
 	leave_folder();
 }
