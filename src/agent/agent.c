@@ -531,7 +531,7 @@ static void exchange(struct agent_options *options, struct agent_options *next)
 #undef EXCHANGE
 }
 
-/* What is not asked for is not there either. */
+/* Asks for the labels of processes that the options name; these are the agent's then. 0 or -ENOMEM. */
 static int want_labels(struct agent *agent, struct agent_options *options)
 {
 	struct process_label_wants *wants = malloc(sizeof(*wants));

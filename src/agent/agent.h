@@ -41,7 +41,8 @@ struct agent_reader {
 
 /*
  * Runs until a signal. Returns the exit status. Call it once per process. With options->config_path, SIGHUP makes it
- * take over what the reader reads, except what to sample and where to store it. The rules and what labels are wanted are taken.
+ * take over what the reader reads, except what to sample and where to store it. The rules, and the expressions for
+ * secrets, are taken.
  */
 int agent_run(struct agent_options *options, const struct agent_reader *reader);
 

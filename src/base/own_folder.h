@@ -25,8 +25,8 @@ struct own_folder {
  *	passable for another owner
  *	the path must be absolute, and no component a symlink
  *
- * What is created is accessible only to us, or only to another owner, who may pass the created parents. A parent that
- * might have been created is made passable if it is ours.
+ * A folder that is created is accessible only to us, or only to another owner, who may pass the created parents. A
+ * parent that might have been created is made passable if it is ours.
  */
 int own_folder_open(const struct own_folder *folder, struct error *error);
 

@@ -1,6 +1,6 @@
 /*
- * Labels from processes themselves: the attributes of their OpenTelemetry process context (proc/process_context), by the
- * names that these have there; and, if they are asked for, their command line, `cmdline`, and variables of their
+ * Labels from processes themselves: the attributes of their OpenTelemetry process context (proc/process_context), by
+ * the names that these have there; and, if they are asked for, their command line, `cmdline`, and variables of their
  * environment, `env.NAME` (proc/process_words).
  *
  * A context is published some time after a program has begun, and may be published again; so each process with samples
@@ -28,7 +28,7 @@
 /* Limit of the names of variables, each with its NUL. */
 #define PROCESS_LABELS_NAMES_BYTES 1024
 
-/* What is asked for besides. On the heap. */
+/* Labels that are asked for besides the attributes. On the heap. */
 struct process_label_wants {
 	bool command_line;
 	char variables[PROCESS_LABELS_NAMES_BYTES]; /* names */
@@ -44,7 +44,7 @@ struct process_labels;
 struct process_labels *process_labels_new(void);
 void process_labels_free(struct process_labels *labels);
 
-/* From the next look on. For any thread. Takes wants; NULL: nothing. */
+/* Asks for other labels from the next look on. For any thread. Takes wants. */
 void process_labels_want(struct process_labels *labels, struct process_label_wants *wants);
 
 /*
@@ -56,8 +56,8 @@ int process_labels_look(struct process_labels *labels, struct worker *worker,
 			uint64_t now_ns);
 
 /*
- * The labels of a process: keys and texts in turn, each with its NUL. Valid until the next look. known: the program that
- * it runs; NULL: the last one that a look was told of. False: it has not been asked yet, and may have others.
+ * The labels of a process: keys and texts in turn, each with its NUL. Valid until the next look. known: the program
+ * that it runs; NULL: the last one that a look was told of. False: it has not been asked yet, and may have others.
  */
 bool process_labels_find(const struct process_labels *labels, int32_t pid,
 			 const struct process_name *known, struct bytes *ret);

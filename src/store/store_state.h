@@ -82,7 +82,7 @@ void store_end_sweep(struct store *store); /* accepts that there is none */
 #define FRAME_IS_KERNEL	  1U
 #define FRAME_HAS_ADDRESS 2U
 
-/* What is stored of a frame besides its module: lines, or, if there are none, its address. */
+/* A frame as it is stored, without its module: lines, or, if there are none, its address. */
 struct frame_lines {
 	const struct code_line *at; /* the innermost first */
 	size_t nr;

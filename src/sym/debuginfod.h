@@ -2,8 +2,8 @@
  * Debug files from debuginfod servers, by the client library of elfutils, which parses answers from the network. It
  * runs in a process of its own, which Stook executes anew and waits for.
  *
- * Of an ordinary user, that process has the user's id and the library's usual cache. Of root, it has a user id and a
- * cache of its own, and few rights besides: it can write to its cache, read what all users can read, and use the
+ * That process has an ordinary user's own id, and the library's usual cache. If the user is root, it has a user id and
+ * a cache of its own, and few rights besides: it can write to its cache, read what all users can read, and use the
  * network. A file from the cache is opened only if it belongs to that user, and parsed like any other user's.
  */
 #ifndef STOOK_SYM_DEBUGINFOD_H

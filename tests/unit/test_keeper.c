@@ -195,7 +195,7 @@ TEST(a_store_that_is_removed_before_there_are_names)
 	leave_folder();
 }
 
-/* What a rule leaves out is not on the disk before there are names either, nor what one could leave out then. */
+/* Samples that a rule leaves out, or could when there are names, are not on the disk before either. */
 TEST(rules_hold_without_names)
 {
 	static const struct {
