@@ -767,29 +767,27 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 }
 
 /*
- * Off-CPU, a record that was walked by frame pointers, because its tables were missing, has the
- * address where they are missing as its weight. A thread that sleeps since before the run will need tables when it
- * wakes up and goes to sleep again: they are requested at once.
+ * Off-CPU, a record that was walked by frame pointers, because its tables were missing, has the address where they are
+ * missing as its weight. It comes once for each stack and epoch, and shows no frames of files without frame pointers: so
+ * the tables of all files are requested, that one first. A thread that sleeps since before the run will need them when
+ * it wakes up and goes to sleep again.
  */
 static int provide_tables(struct drain *drain, const struct wire_record *record,
-			  const struct user_part *user)
+			  const struct mappings *mappings)
 {
 	struct unwinder *unwinder = drain->options.unwinder;
+	const bool lacks_table = record->user_end == WALK_NO_TABLE;
 	const uint64_t stopped_at = record->weight;
 	int err = 0;
 
-	if (!unwinder || !user->mappings ||
-	    (record->user_end != WALK_NO_TABLE && !is_first_of_process(drain, record)))
+	if (!unwinder || !mappings || (!lacks_table && !is_first_of_process(drain, record)))
 		return 0;
 	if (!unwinder_is_published(unwinder, record))
 		err = unwinder_publish(unwinder, record->pid, record->start_time_ns,
-				       record->exec_id, user->mappings);
-	if (is_first_of_process(drain, record)) {
-		unwinder_preload(unwinder, user->mappings);
-		return err;
-	}
-	unwinder_request_likely(unwinder, user->mappings, &stopped_at, 1);
-	unwinder_request_likely(unwinder, user->mappings, user->frames, user->nr);
+				       record->exec_id, mappings);
+	if (lacks_table)
+		unwinder_request_likely(unwinder, mappings, &stopped_at, 1);
+	unwinder_preload(unwinder, mappings);
 	return err;
 }
 
@@ -819,7 +817,7 @@ static int replay_one(struct drain *drain, const struct wire_record *record)
 	if (record->user_end == WALK_RAW)
 		return replay_raw(drain, record, user.mappings);
 	if (u64_map_set(ids, record->id, HIDDEN) < 0 ||
-	    (drain->options.waits && provide_tables(drain, record, &user) < 0))
+	    (drain->options.waits && provide_tables(drain, record, user.mappings) < 0))
 		return -ENOMEM;
 	err = add_sample(drain, record, &user, &sample);
 	if (!err && sample != HIDDEN)

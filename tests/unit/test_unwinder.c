@@ -712,7 +712,7 @@ TEST(unwinder_opens_closed_files_again)
 	CHECK(file_table_next_look(world.files, &look) && look.file == file);
 	looked.found.handle = again;
 	file_table_looked(world.files, file, &looked);
-	unwinder_preload(world.unwinder, mappings);
+	(void)unwinder_poll(world.unwinder);
 	wait_for_tables(&world);
 	CHECK_EQ(state_of(&world, table), UNWIND_TABLE_READY);
 	mappings_unref(mappings);

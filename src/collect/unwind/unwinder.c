@@ -58,6 +58,7 @@ struct table {
 	uint32_t next;	     /* in its list of unused numbers; 0: last */
 	bool is_mapped;	     /* while numbers are taken back */
 	bool is_asked;	     /* requested from the worker */
+	bool is_due;	     /* in due */
 	bool is_unread;	     /* absent because its file was not open at the time */
 	uint32_t not_before; /* epoch of the next attempt, after a full pool or a temporary error */
 	uint32_t pause; /* epochs between the last two attempts that found no room; 0: none did */
@@ -79,6 +80,8 @@ struct unwinder {
 	struct u64_map table_of_file; /* file number → table number, or LEFT_OUT */
 	uint32_t *stale;	      /* pids; some may be unpublished by now */
 	size_t nr_stale, stale_capacity;
+	uint32_t *due; /* tables that are to be requested as soon as their files were looked at, and the worker has room */
+	size_t nr_due, due_capacity;
 	uint32_t sequence; /* of the last published process */
 	uint32_t epoch;
 	uint32_t checked_epoch; /* when unused tables were last dropped */
@@ -162,6 +165,7 @@ void unwinder_free(struct unwinder *unwinder)
 	free(unwinder->tables);
 	u64_map_clear(&unwinder->table_of_file);
 	free(unwinder->stale);
+	free(unwinder->due);
 	free(unwinder);
 }
 
@@ -247,19 +251,31 @@ static int64_t table_of_mapping(void *argument, const struct mapping *mapping)
 	}
 }
 
-static void ask(struct unwinder *unwinder, uint32_t number)
+static bool is_wanted(const struct unwinder *unwinder, uint32_t number)
+{
+	const struct table *table = &unwinder->tables[number];
+
+	return table->file != NO_FILE && !table->is_asked &&
+	       entry_of(unwinder, number)->state == UNWIND_TABLE_WANTED &&
+	       (int32_t)(unwinder->epoch - table->not_before) >= 0;
+}
+
+/* False if its file has to be looked at first, or the worker has no room. */
+static bool can_request(const struct unwinder *unwinder, uint32_t number)
+{
+	const uint32_t file = unwinder->tables[number].file;
+
+	return table_worker_has_room(unwinder->worker) &&
+	       file_table_get(unwinder->options.files, file)->state != FILE_ASKED &&
+	       !file_table_reopen(unwinder->options.files, file);
+}
+
+static void request(struct unwinder *unwinder, uint32_t number)
 {
 	struct table *table = &unwinder->tables[number];
-	const struct file *file;
+	const struct file *file = file_table_get(unwinder->options.files, table->file);
 	struct table_wish wish;
 
-	if (table->is_asked || entry_of(unwinder, number)->state != UNWIND_TABLE_WANTED ||
-	    (int32_t)(unwinder->epoch - table->not_before) < 0 ||
-	    !table_worker_has_room(unwinder->worker))
-		return;
-	file = file_table_get(unwinder->options.files, table->file);
-	if (file->state == FILE_ASKED || file_table_reopen(unwinder->options.files, table->file))
-		return; /* asked again when the file was looked at */
 	if (file->handle < 0) {
 		table->is_unread = true;
 		set_state(unwinder, number, UNWIND_TABLE_ABSENT);
@@ -275,6 +291,39 @@ static void ask(struct unwinder *unwinder, uint32_t number)
 		table->is_asked = table_worker_add(unwinder->worker, &wish) == 0;
 	if (!table->is_asked)
 		table->not_before = unwinder->epoch + 1;
+}
+
+/* Has a table made; if that is not possible yet, as soon as it is: whoever needs it may not ask a second time. */
+static void ask(struct unwinder *unwinder, uint32_t number)
+{
+	struct table *table = &unwinder->tables[number];
+
+	if (!is_wanted(unwinder, number) || table->is_due)
+		return;
+	if (can_request(unwinder, number))
+		request(unwinder, number);
+	else
+		table->is_due = ARRAY_ADD(unwinder->due, unwinder->nr_due, unwinder->due_capacity,
+					  number) == 0;
+}
+
+static void request_due(struct unwinder *unwinder)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < unwinder->nr_due; i++) {
+		const uint32_t number = unwinder->due[i];
+		const bool is_wanted_still = is_wanted(unwinder, number);
+
+		if (is_wanted_still && !can_request(unwinder, number)) {
+			unwinder->due[kept++] = number;
+			continue;
+		}
+		unwinder->tables[number].is_due = false;
+		if (is_wanted_still)
+			request(unwinder, number);
+	}
+	unwinder->nr_due = kept;
 }
 
 void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings)
@@ -440,6 +489,7 @@ bool unwinder_poll(struct unwinder *unwinder)
 	struct made_table made;
 	bool any = false;
 
+	request_due(unwinder);
 	while (table_worker_take(unwinder->worker, &made)) {
 		take_table(unwinder, &made);
 		unwind_table_clear(&made.table);
