@@ -32,6 +32,9 @@
 volatile __u64 began_ns[BEGAN_SLOTS];
 volatile __u64 run_began_ns;
 
+/* All programs are attached, and the iterator is on its way. Written by user space. */
+volatile bool is_finding;
+
 const volatile __u64 min_wait_ns, max_wait_ns = ~0ULL;
 const volatile __u32 wanted_states = ~0U; /* bits: enum wire_state */
 const volatile bool only_io_waits;
@@ -530,8 +533,12 @@ static __noinline void arrive(struct task_struct *next, const struct moment *now
 		waiting->back_ns = now->time_ns;
 		return;
 	}
-	/* The iterator has not come to it yet. An old thread was most likely asleep. */
-	if (!first_sight(now, next, bpf_get_smp_processor_id(), WIRE_SLEEPING, &first)) {
+	/*
+	 * The iterator has not come to it yet. A thread that had been asleep was seen when it was woken (not if the end of
+	 * its sleep is when it runs).
+	 */
+	if (!first_sight(now, next, bpf_get_smp_processor_id(),
+			 finds_futexes ? WIRE_SLEEPING : WIRE_RUNNABLE, &first)) {
 		note_seen(key);
 		return;
 	}
@@ -557,14 +564,36 @@ int switched(__u64 *ctx)
 	return 0;
 }
 
+/* A thread is woken to which the iterator has not come yet. It was most likely asleep: its state is overwritten. */
+static __noinline void find_woken(struct task_struct *task, __u64 key)
+{
+	struct wire_waiting first = {}, *waiting;
+	struct moment now;
+
+	/* One that is on its CPU has not left it, and will not. */
+	if (!task || task->on_cpu || !begin(&now))
+		return;
+	ATOMIC_ADD(now.counters->entries, -1ULL); /* it is one only if it is selected */
+	if (!first_sight(&now, task, bpf_get_smp_processor_id(), WIRE_SLEEPING, &first))
+		return;
+	waiting = entry_of(key);
+	if (!waiting) /* no room: it is found again when it runs */
+		return;
+	*waiting = first;
+	waiting->woken_ns = now.time_ns;
+}
+
 SEC("tp_btf/sched_wakeup")
 int woken(__u64 *ctx)
 {
-	__u64 key = ctx[0];
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	__u64 key = (__u64)task;
 	const __u64 began_ns = begin_timing(false);
 	struct wire_waiting *waiting = bpf_map_lookup_elem(&waiting_threads, &key);
 
-	if (waiting && waiting->since_ns && waiting->state != WIRE_RUNNABLE)
+	if (!waiting && is_finding)
+		find_woken(task, key);
+	else if (waiting && waiting->since_ns && waiting->state != WIRE_RUNNABLE)
 		waiting->woken_ns = began_ns ? began_ns : bpf_ktime_get_ns();
 	note_cost(began_ns, false);
 	return 0;

@@ -779,6 +779,7 @@ int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error
 	struct sampler_bpf *bpf = sampler->bpf;
 	struct wait_program all[NR_WAIT_PROGRAMS];
 	size_t i;
+	int err;
 
 	list_wait_programs(bpf, all);
 	bpf->bss->run_began_ns = start_ns;
@@ -790,7 +791,12 @@ int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error
 		if (!*all[i].link)
 			return error_set_errno(error, "cannot attach to the kernel's tracepoints");
 	}
-	return sampler->lock_waits ? 0 : find_waiting(sampler, error);
+	if (sampler->lock_waits)
+		return 0;
+	bpf->bss->is_finding = true;
+	err = find_waiting(sampler, error);
+	bpf->bss->is_finding = false;
+	return err;
 }
 
 void sampler_stop_waits(struct sampler *sampler)
