@@ -21,6 +21,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -30,11 +31,13 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd_io.h"
 
 #define PIECE_BYTES   (32u << 10)
-#define KILLED_NS     (NS_PER_SEC / 5) /* time in which a child ends that is killed */
+#define KILLED_NS     (NS_PER_SEC / 5) /* time in which a child ends that is killed … */
+#define KILLED_TRIES  25	       /* … unless the machine is busy: so many times that */
 #define ALARM_AFTER_S 2		       /* after the timeout */
 
 /* Exit statuses of the child that are not an errno of work(). */
@@ -347,18 +350,41 @@ static int result_of(int status, struct error *error)
 	return -WEXITSTATUS(status);
 }
 
+/* True if a process waits in the kernel for something that may never come, and cannot be killed meanwhile. */
+static bool is_uninterruptible(pid_t pid)
+{
+	cleanup_fd int fd = -1;
+	char path[32], stat[512];
+	const char *state;
+	ssize_t nr;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	nr = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	stat[nr < 0 ? 0 : nr] = '\0';
+	state = strrchr(stat, ')'); /* behind the name */
+	return state && strncmp(state, ") D", 3) == 0;
+}
+
 /* True if the child ends, or will: without a pidfd it is waited for as long as that takes. */
 static bool kill_child(const struct isolated_child *child)
 {
-	const struct isolated_child killed = {.stop_fd = -1,
-					      .deadline_ns = clock_now_ns() + KILLED_NS};
+	struct isolated_child killed = {.stop_fd = -1};
+	int tries = 0;
 
 	/* A pidfd can't refer to another process later, as a reused pid can. */
 	if (child->pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
 	else
 		(void)kill(child->pid, SIGKILL);
-	return child->pidfd < 0 || await(&killed, child->pidfd) == 0;
+	if (child->pidfd < 0)
+		return true;
+	do {
+		killed.deadline_ns = clock_now_ns() + KILLED_NS;
+		if (await(&killed, child->pidfd) == 0)
+			return true;
+	} while (++tries < KILLED_TRIES && !is_uninterruptible(child->pid));
+	return false;
 }
 
 /* Waits until the child exits; kills it first if err is set or on a timeout. */
