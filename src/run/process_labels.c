@@ -28,8 +28,8 @@
 #define WAIT_FACTOR   4		       /* … each wait is so much longer … */
 #define MOST_WAIT_NS  (3600 * NS_PER_SEC)
 #define AGAIN_NS      (300 * NS_PER_SEC) /* until one with a context is: it may have changed */
-#define LOOK_NS	      (10 * NS_PER_SEC)	 /* for all processes of a look */
-#define PARSE_NS      (10 * NS_PER_SEC)	 /* on a CPU that others keep busy */
+#define LOOK_NS	      (10 * NS_PER_SEC)	 /* for all processes of a look; for parsing, as much again … */
+#define PARSE_NS      (10 * NS_PER_SEC)	 /* … and for the last of them: on a CPU that others keep busy */
 #define SILENT_MAX    3			 /* times that a process may not answer */
 
 struct entry {
@@ -498,6 +498,7 @@ int process_labels_look(struct process_labels *labels, struct worker *worker,
 			uint64_t now_ns)
 {
 	cleanup(free_look) struct look *look = calloc(1, sizeof(*look));
+	uint64_t until_ns;
 	size_t i;
 	int err;
 
@@ -509,8 +510,13 @@ int process_labels_look(struct process_labels *labels, struct worker *worker,
 	err = list_due(labels, profile, names, look);
 	if (err == 0 && look->nr)
 		err = ask_opener(labels, worker, look);
-	for (i = 0; i < look->nr_answers && !err; i++)
-		err = take_answer(labels, worker, look, i);
+	until_ns = clock_now_ns() + LOOK_NS;
+	for (i = 0; i < look->nr_answers && !err; i++) {
+		if (clock_now_ns() < until_ns)
+			err = take_answer(labels, worker, look, i);
+		else /* in the next look */
+			labels->items[look->entries[i]].next_ns = now_ns;
+	}
 	forget_exited(labels);
 	return err;
 }
