@@ -42,13 +42,17 @@ static int refuse(const struct reader *reader, const char *why)
 static int find_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret)
 {
 	GElf_Phdr header;
+	uint64_t offset;
 	size_t i = 0;
 
 	while (elf_segment_next(image, PT_LOAD, &i, &header)) {
 		if (vaddr < header.p_vaddr || vaddr - header.p_vaddr >= header.p_filesz)
 			continue;
-		*ret = header.p_offset + (vaddr - header.p_vaddr);
-		return *ret < image->bytes ? 0 : -ENOENT;
+		offset = header.p_offset + (vaddr - header.p_vaddr);
+		if (offset >= image->bytes)
+			return -ENOENT;
+		*ret = offset;
+		return 0;
 	}
 	return -ENOENT;
 }
