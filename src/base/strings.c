@@ -34,7 +34,10 @@ static bool is_text(const struct strings *strings, uint32_t number, const char *
 
 int64_t strings_add_bytes(struct strings *strings, const char *bytes, size_t nr)
 {
-	uint64_t hash = hash_key(bytes, nr);
+	const uint64_t hash = hash_key(bytes, nr);
+	/* Part of one of ours? It then moves with the others. */
+	const uintptr_t own = (uintptr_t)bytes - (uintptr_t)strings->block;
+	const bool is_own = strings->block && own < strings->nr_bytes;
 	size_t probe = 0;
 	uint32_t number;
 
@@ -46,7 +49,7 @@ int64_t strings_add_bytes(struct strings *strings, const char *bytes, size_t nr)
 	    ARRAY_RESERVE(strings->offsets, strings->cap_offsets, strings->nr + 1) < 0 ||
 	    number_index_reserve(&strings->index) < 0)
 		return -ENOMEM;
-	memcpy(strings->block + strings->nr_bytes, bytes, nr);
+	memcpy(strings->block + strings->nr_bytes, is_own ? strings->block + own : bytes, nr);
 	strings->block[strings->nr_bytes + nr] = '\0';
 	strings->offsets[strings->nr] = strings->nr_bytes;
 	strings->nr_bytes += nr + 1;

@@ -13,7 +13,7 @@ struct strings;
 struct strings *strings_new(void); /* NULL when out of memory */
 void strings_free(struct strings *strings);
 
-/* Interns text (copied); returns its number, or -ENOMEM. */
+/* Interns text (copied), which may be part of an interned one; returns its number, or -ENOMEM. */
 int64_t strings_add(struct strings *strings, const char *text);
 int64_t strings_add_bytes(struct strings *strings, const char *bytes, size_t nr);
 

@@ -69,6 +69,22 @@ TEST(strings_lengths_around_a_word)
 	strings_free(strings);
 }
 
+/* Adding can move the strings, and so the text that is added. */
+TEST(strings_add_a_part_of_their_own)
+{
+	struct strings *strings = strings_new();
+	char text[24];
+	uint32_t i;
+
+	for (i = 1; i < 1000; i++) {
+		(void)snprintf(text, sizeof(text), "key=%u", i);
+		CHECK_EQ(strings_add(strings, text), 2 * i - 1);
+		CHECK_EQ(strings_add(strings, strings_get(strings, 2 * i - 1) + 4), 2 * i);
+		CHECK_STR(strings_get(strings, 2 * i), text + 4);
+	}
+	strings_free(strings);
+}
+
 TEST(strings_new_without_memory)
 {
 	struct strings *strings = NULL;
