@@ -439,7 +439,7 @@ static int glob_prepare(struct glob *glob)
 
 /* --- regular expressions: limits -------------------------------------------------------------- */
 
-#define REGEX_COPIES_MAX 5000 /* characters, after expanding all repetitions */
+#define REGEX_COPIES_MAX 2000 /* characters, after expanding all repetitions */
 #define REGEX_DEPTH_MAX	 64
 
 struct regex_group {

@@ -226,7 +226,7 @@ TEST(matcher_limits_what_a_regular_expression_takes)
 	check_refused("((a{255}){255}){255}", true, 9, copies);
 	check_refused("a{4294967297}", true, 1, copies);
 	check_refused("a{99999999999999999999999}", true, 1, copies);
-	check_refused("((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", true, 35, copies);
+	check_refused("((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", true, 31, copies);
 	memset(deep, '(', 200);
 	check_refused(deep, true, 63, "parentheses nested too deep");
 	check_refused(deep, false, 63, "parentheses nested too deep");
