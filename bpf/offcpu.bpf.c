@@ -32,7 +32,7 @@
 volatile __u64 began_ns[BEGAN_SLOTS];
 volatile __u64 run_began_ns;
 
-/* All programs are attached, and the iterator is on its way. Written by user space. */
+/* The run has begun, and the iterator is on its way. Written by user space. */
 volatile bool is_finding;
 
 const volatile __u64 min_wait_ns, max_wait_ns = ~0ULL;

@@ -15,6 +15,9 @@
 extern volatile __u64 began_ns[BEGAN_SLOTS];
 _Static_assert(WIRE_EPOCH_SLOTS <= BEGAN_SLOTS, "a slot for each");
 
+/* 0: it has not. Written by user space, once everything is attached. */
+extern volatile __u64 run_began_ns;
+
 extern const volatile __u64 min_wait_ns, max_wait_ns; /* other waits are not shown */
 extern const volatile bool has_budget;
 
@@ -29,6 +32,8 @@ static __always_inline bool begin(struct moment *moment)
 {
 	__u32 slot;
 
+	if (!run_began_ns)
+		return false;
 	moment->counters = record_enter(&moment->time_ns, &moment->epoch);
 	if (!moment->counters)
 		return false;

@@ -774,16 +774,12 @@ static void list_wait_programs(struct sampler_bpf *bpf, struct wait_program *ret
 	memcpy(ret, all, sizeof(all));
 }
 
-int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error *error)
+int sampler_attach_waits(struct sampler *sampler, struct error *error)
 {
-	struct sampler_bpf *bpf = sampler->bpf;
 	struct wait_program all[NR_WAIT_PROGRAMS];
 	size_t i;
-	int err;
 
-	list_wait_programs(bpf, all);
-	bpf->bss->run_began_ns = start_ns;
-	bpf->bss->began_ns[bpf->bss->epoch % WIRE_EPOCH_SLOTS] = start_ns;
+	list_wait_programs(sampler->bpf, all);
 	for (i = 0; i < NR_WAIT_PROGRAMS; i++) {
 		if (!bpf_program__autoload(all[i].program))
 			continue;
@@ -791,10 +787,18 @@ int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error
 		if (!*all[i].link)
 			return error_set_errno(error, "cannot attach to the kernel's tracepoints");
 	}
-	if (sampler->lock_waits)
-		return 0;
-	bpf->bss->is_finding = true;
-	err = find_waiting(sampler, error);
+	return 0;
+}
+
+int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error *error)
+{
+	struct sampler_bpf *bpf = sampler->bpf;
+	int err;
+
+	bpf->bss->began_ns[bpf->bss->epoch % WIRE_EPOCH_SLOTS] = start_ns;
+	bpf->bss->is_finding = !sampler->lock_waits;
+	bpf->bss->run_began_ns = start_ns;
+	err = sampler->lock_waits ? 0 : find_waiting(sampler, error);
 	bpf->bss->is_finding = false;
 	return err;
 }

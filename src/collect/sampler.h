@@ -134,10 +134,12 @@ struct epochs *sampler_epochs(struct sampler *sampler);
 /* --- waits ------------------------------------------------------------------------------------ */
 
 /*
- * Start and stop following the switches of threads, or the waits for locks of the kernel; for a sampler with waits. The
- * time so far of the threads that are off their CPU is theirs from start_ns on. Starting takes the kernel stacks of all
- * of these threads. Waits for locks of the kernel that began before are not seen.
+ * For a sampler with waits: attach to the switches of threads, or the waits for locks of the kernel, which takes long on
+ * some machines; begin to follow them; and stop. The time so far of the threads that are off their CPU is theirs from
+ * start_ns on. Starting takes the kernel stacks of all of these threads. Waits for locks of the kernel that began before
+ * are not seen.
  */
+int sampler_attach_waits(struct sampler *sampler, struct error *error);
 int sampler_start_waits(struct sampler *sampler, uint64_t start_ns, struct error *error);
 void sampler_stop_waits(struct sampler *sampler);
 

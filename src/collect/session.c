@@ -1301,11 +1301,14 @@ int session_start(struct session *session, struct error *error)
 	const struct session_options *options = &session->options;
 	const uint32_t *cpus = options->cpus ? options->cpus : options->online->numbers;
 	const size_t nr_cpus = options->cpus ? options->nr_cpus : options->online->nr;
-	const struct source *waits = waits_source(session);
+	const struct source *waits;
 	size_t i;
 
 	if (absence_begin(&session->absence, cpus, nr_cpus) < 0)
 		return error_no_memory(error, "");
+	for (i = 0; !session->probing && (waits = next_waits(session, &i));)
+		if (sampler_attach_waits(waits->sampler, error) < 0)
+			return error->code;
 	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session->started_ns = clock_now_ns();
 	session->part_began_ns = clock_read_ns(CLOCK_REALTIME);
@@ -1315,6 +1318,7 @@ int session_start(struct session *session, struct error *error)
 	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
 		      clock_read_ns(CLOCK_REALTIME), clock_asleep_ns());
 	session->probing_next_ns = 0;
+	waits = waits_source(session);
 	if (waits) {
 		size_t nr_costs;
 		const volatile struct wire_cost *costs =
@@ -1326,16 +1330,16 @@ int session_start(struct session *session, struct error *error)
 	}
 	if (session->probing)
 		return probing_start(session->probing, error);
-	for (i = 0; (waits = next_waits(session, &i));)
-		if (sampler_start_waits(waits->sampler, session->started_ns, error) < 0)
-			return error->code;
-	/* The ring has a record of each thread that waits: unwind tables should be there when it does so again. */
-	session->nr_naps = options->waits ? QUIET_NAPS : 0;
 	if (options->numerator && sampler_start_ratio(first_source(session)->sampler, error) < 0)
 		return error->code;
 	for (i = 0; i < options->nr_events; i++)
 		if (sampling_start(session->samplings[i], error) < 0)
 			return error->code;
+	for (i = 0; (waits = next_waits(session, &i));)
+		if (sampler_start_waits(waits->sampler, session->started_ns, error) < 0)
+			return error->code;
+	/* The ring has a record of each thread that waits: unwind tables should be there when it does so again. */
+	session->nr_naps = options->waits ? QUIET_NAPS : 0;
 	return 0;
 }
 

@@ -80,7 +80,7 @@ struct unwinder {
 	struct u64_map table_of_file; /* file number → table number, or LEFT_OUT */
 	uint32_t *stale;	      /* pids; some may be unpublished by now */
 	size_t nr_stale, stale_capacity;
-	uint32_t *due; /* tables that are to be requested as soon as their files were looked at, and the worker has room */
+	uint32_t *due; /* tables to be requested when their files were looked at */
 	size_t nr_due, due_capacity;
 	uint32_t sequence; /* of the last published process */
 	uint32_t epoch;
