@@ -90,7 +90,11 @@ static const struct runtime_row {
 	  "(/tmp/perf-PID.map)",
 	  NULL, "the newest names are not in its jitdump yet; -X perf writes them at once"},
 	 {"python3.1[2-9]*", "libpython3.1[2-9]*", "python3.[2-9][0-9]*"}},
-	{{"PCRE2", false, "PCRE2 has no symbols for regular expressions that it compiles", NULL},
+	{{"QEMU", false, "start it with -perfmap (8.0 or newer)", NULL},
+	 {"qemu-system-*", "qemu-*-static"}},
+	/* Many libraries load PCRE2 (GLib does), so the code may as well be another compiler's. */
+	{{"with PCRE2", false,
+	  "it wrote no perf map (/tmp/perf-PID.map); PCRE2, which it has loaded, never does", NULL},
 	 {"libpcre2-*.so*"}},
 };
 

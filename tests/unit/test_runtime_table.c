@@ -386,7 +386,10 @@ TEST(runtime_table_tells_runtimes)
 		{"/usr/bin/python3.12", "Python"},
 		{"/usr/lib/libpython3.13.so.1.0", "Python"},
 		{"/usr/bin/python3.11", "none"},
-		{"/usr/lib/x86_64-linux-gnu/libpcre2-8.so.0.11.2", "PCRE2"},
+		{"/usr/lib/x86_64-linux-gnu/libpcre2-8.so.0.11.2", "with PCRE2"},
+		{"/usr/bin/qemu-system-x86_64", "QEMU"},
+		{"/usr/bin/qemu-aarch64-static", "QEMU"},
+		{"/usr/bin/qemu-img", "none"},
 		{"/usr/bin/ruby3.1", "Ruby"},
 		{"/usr/lib/libruby-3.1.so.3.1", "Ruby"},
 		{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp", "Erlang"},
@@ -411,6 +414,7 @@ TEST(runtime_table_prefers_the_outer_runtime)
 	check_runtime("/usr/lib/libpython3.12.so.1.0", "/lib/libjvm.so", "Java");
 	check_runtime("/lib/libjvm.so", "/usr/lib/libpython3.12.so.1.0", "Java");
 	check_runtime("/opt/j9/libjvm.so", "/opt/j9/libj9vm29.so", "Java (OpenJ9)");
+	check_runtime("/usr/lib/libpcre2-8.so.0", "/usr/bin/qemu-system-x86_64", "QEMU");
 }
 
 /*
