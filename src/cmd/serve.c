@@ -157,6 +157,12 @@ static int relay(const struct open_options *options, struct error *error)
 	if (!socket)
 		serve_usual_socket(usual);
 	socket = socket ? socket : usual;
+	if (!*socket) {
+		(void)error_set(error, -EINVAL,
+				"there is no folder for a socket: no XDG_RUNTIME_DIR");
+		error_hint(error, "--socket FILE");
+		return -EINVAL;
+	}
 	if (access(socket, W_OK) < 0) {
 		(void)error_set_errno(error, "cannot open socket '%s'", socket);
 		error_hint(error,

@@ -87,6 +87,10 @@ check_equal "another site" "$(status --unix-socket "$T/s" -H 'Sec-Fetch-Site: cr
 check_equal "no file" "$(status --unix-socket "$T/s" --path-as-is http://localhost/../../etc/passwd)" 404
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 755 "$T"
+	check_equal "stook open without a folder for sockets" \
+		"$(env -u XDG_RUNTIME_DIR setpriv --reuid 65534 --clear-groups "$STOOK" open 2>&1 </dev/null)" \
+		'stook: there is no folder for a socket: no XDG_RUNTIME_DIR
+  hint: --socket FILE'
 	check_equal "another user" "$(setpriv --reuid 65534 --clear-groups curl -s -m 5 --unix-socket "$T/s" \
 		http://localhost/healthz; echo $?)" 7
 	pid=$(pgrep -P "$SERVER")
