@@ -116,8 +116,8 @@ static int nothing_in_common(const struct common_values *common, const struct pr
 		nr += (size_t)snprintf(theirs + nr, sizeof(theirs) - nr, "%s%s", i ? ", " : "",
 				       common->values[i].type);
 	list_values(profile, its, sizeof(its));
-	(void)error_set(error, -EINVAL, "'%s' and '%s' have no value in common that %s count",
-			common->paths[0], path, common->nr_profiles > 1 ? "all files" : "both");
+	(void)error_set(error, -EINVAL, "'%s'%s and '%s' have no value in common", common->paths[0],
+			common->nr_profiles > 1 ? " and others" : "", path);
 	error_hint(error, "'%s'%s: %s; '%s': %s", common->paths[0],
 		   common->nr_profiles > 1 ? " and others" : "", theirs, path, its);
 	return -EINVAL;

@@ -235,9 +235,10 @@ static void check_common(struct profile *first, struct profile *second, const ch
 	CHECK_EQ(common_values_add(&common, first, "one", &error), 0);
 	err = common_values_add(&common, second, "two", &error);
 	CHECK_EQ(err, type ? 0 : -EINVAL);
-	if (!type)
+	if (!type) {
+		CHECK_STR(error.text, "'one' and 'two' have no value in common");
 		CHECK_STR(error.hint, note_or_hint);
-	if (type) {
+	} else {
 		CHECK_EQ(profile_merge(first, second, 0), 0);
 		CHECK_EQ(common_values_choose(&common, first), 0);
 		CHECK_STR(profile_string(first, profile_value_type(first, 0).type), type);
