@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -179,20 +180,28 @@ static void clear_progress(const struct running *running)
 		fputs("\r\033[K", stderr);
 }
 
+/* The line is cut to the terminal's width, since a line that has wrapped could not be cleared. */
 static void show_progress(const struct running *running)
 {
 	const struct run_config *config = running->run.config;
+	char whole[32] = "", line[160];
+	struct winsize size;
 	const char *unit;
 	uint64_t nr;
+	int width = (int)sizeof(line);
 
 	if (!running->shows_progress)
 		return;
 	clear_progress(running);
-	fprintf(stderr, "%5.0f s", (double)(now(running) - running->run.began_ns) / 1e9);
 	if (config->duration_ns)
-		fprintf(stderr, " of %g", (double)config->duration_ns / 1e9);
+		(void)snprintf(whole, sizeof(whole), " of %g", (double)config->duration_ns / 1e9);
 	nr = running->collector->ops->progress(running->collector, &unit);
-	fprintf(stderr, "  %" PRIu64 " %s  (Ctrl-C stops and prints)", nr, unit);
+	(void)snprintf(
+		line, sizeof(line), "%5" PRIu64 " s%s  %" PRIu64 " %s  (Ctrl-C stops and prints)",
+		(uint64_t)((now(running) - running->run.began_ns) / NS_PER_SEC), whole, nr, unit);
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		width = size.ws_col - 1;
+	fprintf(stderr, "%.*s", width, line);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */

@@ -216,6 +216,25 @@ profile -f -F 499 -a -- sleep 0.5
 check "-a -- CMD: the whole machine, for as long as CMD runs" \
 	test "$(sum_matching '^spin;')" -ge 100
 stop "$PID"
+# Prints the length of the longest progress line on a terminal of 30 columns; fails if there is none.
+longest_progress() {
+	python3 -c '
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 30, 0, 0))
+    os.execv(sys.argv[1], sys.argv[1:])
+text = b""
+try:
+    while part := os.read(fd, 65536):
+        text += part
+except OSError: # EIO: the terminal was closed
+    pass
+os.waitpid(pid, 0)
+lines = [line.split(b"\r")[0] for line in text.split(b"\r\x1b[K")]
+print(max(len(line) for line in lines if b" s of 1.5 " in line))' "$STOOK" profile -a -d 1.5
+}
+check "a narrow terminal: the progress line is cut" test "$(longest_progress)" -eq 29
 start sleep 10
 profile -f -F 499 -d 0.2 -p "$PID"
 check "no samples: the reason is reported" grep -qE 'did not run on a CPU|no task ran' "$T/err"
