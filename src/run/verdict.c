@@ -421,6 +421,18 @@ static void say_how_to_walk(struct verdict *verdict, const struct profile *profi
 	add(verdict, ": %s", process->runtime->how_to_walk);
 }
 
+/* "redis-check-rdb", or for JIT-compiled code "[JIT] of java (pid 812, Java)". */
+static void add_module(struct verdict *verdict, const struct profile *profile, uint32_t module)
+{
+	const struct runtime_process *process = process_of(verdict->figures, profile, module);
+
+	add(verdict, "%s", profile_module_name(profile, module));
+	if (process) {
+		add(verdict, " of ");
+		add_process(verdict, process);
+	}
+}
+
 /*
  * "31.0 % in redis-check-rdb: frame pointers lead no further". Small shares are omitted; advice
  * that applies to several rows is printed once.
@@ -436,8 +448,9 @@ static void say_blamed(struct verdict *verdict, const struct profile *profile)
 
 		if (blame->samples * 500 < quality->user || !blame->samples)
 			break;
-		say(verdict, "stacks", "%.1f %% in %s: %s", percent(blame->samples, quality->user),
-		    profile_module_name(profile, blame->module), end_words[blame->end]);
+		say(verdict, "stacks", "%.1f %% in ", percent(blame->samples, quality->user));
+		add_module(verdict, profile, blame->module);
+		add(verdict, ": %s", end_words[blame->end]);
 		by_frame_pointers |= blame->end == WALK_UNWOUND;
 		say_how_to_walk(verdict, profile, blame->module);
 	}

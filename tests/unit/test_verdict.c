@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "format/text/sheet_write.h"
 #include "profile/profile.h"
+#include "unit/look_here.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"
 
@@ -444,6 +446,37 @@ TEST(verdict_of_files_without_names)
 	names.packages[0] = NULL;
 	symbolizer_free(names.symbolizer);
 	profile_free(profile);
+}
+
+/* All JIT-compiled code has the same module name, so truncated stacks in it name the process as well. */
+TEST(verdict_on_stacks_that_end_in_run_time_code)
+{
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct runtime_table *table = runtime_table_new();
+	const struct runtime_process *process;
+	char expected[128], *text;
+	struct verdict verdict;
+	int64_t number;
+
+	CHECK(profile && table);
+	number = add_runtime_here(table, getpid(), 0, 0, NULL, NULL);
+	CHECK_EQ(number, 0); /* make_run_time_module() has the first process */
+	process = runtime_table_get(table, 0);
+	figures.runtimes = table;
+	figures.quality.blamed[0].module = make_run_time_module(profile);
+	figures.quality.blamed[0].end = WALK_NO_RULE;
+	figures.quality.blamed[0].samples = 388;
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	(void)snprintf(expected, sizeof(expected),
+		       "38.8 %% in [JIT] of %s (pid %d): ", process->comm, (int)getpid());
+	CHECK(strstr(text, expected) != NULL);
+	free(text);
+	verdict_clear(&verdict);
+	runtime_table_free(table);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
 }
 
 /* Names are untrusted and may contain control characters. */
