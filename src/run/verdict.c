@@ -356,6 +356,13 @@ static void say_what_is_missing(struct verdict *verdict)
 		    session->accounting.nr_violations, session->nr_mismatches);
 }
 
+#define EARLIER_CHILDREN \
+	" (children that already existed are not included: -p $(pgrep -d, NAME) includes them)"
+
+/*
+ * A period is the least time that a sample stands for, so a target without samples may have run. All waits are
+ * followed, so a target without them had none.
+ */
 static void say_why_none(struct verdict *verdict)
 {
 	const struct run_figures *run = verdict->figures;
@@ -373,15 +380,20 @@ static void say_why_none(struct verdict *verdict)
 		    topic);
 	else if (run->source->probes)
 		say(verdict, topic, "no probe was hit in this time");
+	else if (run->source->waits)
+		say(verdict, topic, "%s",
+		    session->accounting.sum.filtered
+			    ? "the target had no such wait in this time" EARLIER_CHILDREN
+			    : "no task had such a wait in this time");
 	else if (session->accounting.sum.filtered)
 		say(verdict, topic,
-		    "the target did not run on a CPU in this time%s (children that already existed "
-		    "are "
-		    "not included: -p $(pgrep -d, NAME) includes them)",
-		    run->source->waits ? "" : "; --off-cpu shows what it waits for");
+		    "no sample hit the target: it did not run on a CPU in this time, or too "
+		    "briefly "
+		    "(-F 999 samples more often); --off-cpu shows what it waits "
+		    "for" EARLIER_CHILDREN);
 	else
-		say(verdict, topic, "no task ran in this time%s",
-		    run->source->waits ? "" : "; --off-cpu shows what tasks wait for");
+		say(verdict, topic,
+		    "no task ran in this time; --off-cpu shows what tasks wait for");
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */

@@ -479,6 +479,39 @@ TEST(verdict_on_stacks_that_end_in_run_time_code)
 	symbolizer_free(names.symbolizer);
 }
 
+/* Checks the reason for a run without results of a target. */
+static void check_why_none(const struct sampler_waits *waits, uint64_t filtered,
+			   const char *expected)
+{
+	struct run_figures figures = make_figures();
+	struct stack_source chosen = source;
+	char *text;
+
+	chosen.waits = waits;
+	figures.source = &chosen;
+	figures.session.shown = 0;
+	figures.session.accounting.sum =
+		(struct wire_counters){.entries = 100, .filtered = filtered};
+	figures.quality = (struct quality){0};
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, expected) != NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
+}
+
+/* A target without samples may have run between two of them; one without waits did not wait, but may have run. */
+TEST(verdict_on_runs_without_results)
+{
+	static const struct sampler_waits locks = {.for_locks = true};
+
+	check_why_none(
+		NULL, 100,
+		"no sample hit the target: it did not run on a CPU in this time, or too briefly");
+	check_why_none(NULL, 0, "no task ran in this time; --off-cpu shows");
+	check_why_none(&locks, 100, "the target had no such wait in this time (children");
+	check_why_none(&locks, 0, "no task had such a wait in this time\n");
+}
+
 /* Names are untrusted and may contain control characters. */
 TEST(verdict_on_hostile_names)
 {
