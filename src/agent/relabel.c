@@ -200,8 +200,9 @@ int relabel_set(struct relabel_labels *labels, const char *key, const char *text
 	}
 	if (!known && labels->nr == LABEL_SET_MAX)
 		return 0;
-	key_string = profile_add_string(labels->profile, key);
+	/* The text first: another string may move it, if it is one of the profile's. */
 	string = profile_add_foreign_string(labels->profile, text, nr);
+	key_string = profile_add_string(labels->profile, key);
 	if (key_string < 0 || string < 0)
 		return -ENOMEM;
 	*(known ? known : &labels->set[labels->nr++]) =

@@ -43,8 +43,8 @@ struct relabel_labels {
 };
 
 /*
- * Sets a label, or removes it if the text is empty. The text is a name that others chose. If the set is full, nothing
- * changes. 0 or -ENOMEM.
+ * Sets a label, or removes it if the text is empty. The text is a name that others chose, and may be a whole string of
+ * the profile. If the set is full, nothing changes. 0 or -ENOMEM.
  */
 int relabel_set(struct relabel_labels *labels, const char *key, const char *text, size_t nr);
 

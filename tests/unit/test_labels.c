@@ -119,6 +119,28 @@ TEST(labels_are_those_of_the_process_and_its_cgroup)
 	profile_free(profile);
 }
 
+/* Adding a label may move all texts of a profile, the thread's name among them. */
+TEST(a_process_without_a_name_has_that_of_its_thread)
+{
+	char name[600] = "";
+	uint64_t left_out;
+	size_t nr;
+
+	for (nr = 1; nr < sizeof(name); nr++) {
+		struct profile *profile = profile_new();
+		struct sample_labels labels = {.pid = INT32_MAX};
+
+		memset(name, 'x', nr);
+		labels.comm = (uint32_t)profile_add_string(profile, name);
+		CHECK(profile_add_sample(profile, &labels, NULL, 0, 0, 1) >= 0);
+		CHECK_EQ(labels_add(profile, &(struct label_sources){&no_names, &no_rules},
+				    &left_out),
+			 0);
+		CHECK_STR(label_of(profile, profile_nr_samples(profile) - 1, "process"), name);
+		profile_free(profile);
+	}
+}
+
 /* Such pids do not exist: they are larger than any limit. */
 #define GONE	 0x7ffffff0
 #define GONE_TOO 0x7ffffff1
