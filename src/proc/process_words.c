@@ -78,29 +78,48 @@ size_t process_variables_read(int32_t pid, struct bytes names, char ret[PROCESS_
 
 /* --- secrets ---------------------------------------------------------------------------------- */
 
-static bool contains(const char *text, size_t nr, const char *part)
+/* The length of a text up to its first name of a secret, with that; SIZE_MAX: it has none. */
+static size_t nr_with_name(const char *text, size_t nr)
 {
-	const size_t nr_part = strlen(part);
-	size_t i;
+	static const char *const names[] = {"passw",	  "passphrase", "pwd",	   "secret",
+					    "token",	  "apikey",	"api-key", "api_key",
+					    "accesskey",  "access-key", "private", "access_key",
+					    "credential", "auth",	"cookie",  "signature"};
+	size_t least = SIZE_MAX, i, k;
 
-	for (i = 0; i + nr_part <= nr; i++)
-		if (!strncasecmp(text + i, part, nr_part))
-			return true;
-	return false;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		const size_t nr_name = strlen(names[i]);
+
+		for (k = 0; k + nr_name <= nr && k + nr_name < least; k++)
+			if (!strncasecmp(text + k, names[i], nr_name))
+				least = k + nr_name;
+	}
+	return least;
+}
+
+static bool ends_with_pass(const char *text, size_t nr)
+{
+	return nr >= 4 && !strncasecmp(text + nr - 4, "pass", 4);
 }
 
 static bool names_a_secret(const char *name, size_t nr)
 {
-	static const char *const parts[] = {"passw",	  "passphrase", "pwd",	   "secret",
-					    "token",	  "apikey",	"api-key", "api_key",
-					    "accesskey",  "access-key", "private", "access_key",
-					    "credential", "auth",	"cookie",  "signature"};
+	return nr_with_name(name, nr) <= nr || ends_with_pass(name, nr);
+}
+
+/* Finds where the value of a secret begins, after its name and '=' or ':'. That may be a later value of the word. */
+static bool find_value(const char *text, size_t nr, size_t *ret)
+{
+	const size_t nr_named = nr_with_name(text, nr);
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(parts); i++)
-		if (contains(name, nr, parts[i]))
+	for (i = 0; i < nr; i++)
+		if ((text[i] == '=' || text[i] == ':') &&
+		    (i >= nr_named || ends_with_pass(text, i))) {
+			*ret = i + 1;
 			return true;
-	return nr >= 4 && !strncasecmp(name + nr - 4, "pass", 4);
+		}
+	return false;
 }
 
 /* Options that do not say that they have a secret, of programs whose names begin like this. */
@@ -195,14 +214,30 @@ static bool matches(const struct name_filter *secrets, const char *word, size_t 
 	return !name_filter_wants(secrets, text);
 }
 
+/* Puts a part without the password of a URL and the value of a secret. False: it has neither. */
+static bool put_without_secrets(struct joining *joining, const char *part, size_t nr)
+{
+	size_t value = nr, from, to;
+	const bool has_value = find_value(part, nr, &value);
+	const bool has_password = find_password(part, nr, &from, &to) && from < value;
+
+	if (!has_value && !has_password)
+		return false;
+	put(joining, part, has_password ? from : value);
+	put_redacted(joining);
+	if (!has_password || to >= value)
+		return true;
+	put(joining, part + to, value - to);
+	if (has_value)
+		put_redacted(joining);
+	return true;
+}
+
 /* A word, or a part of one that has spaces. */
 static void join_part(struct joining *joining, const char *part, size_t nr)
 {
 	const bool is_secret = joining->is_secret_next && nr && *part != '-';
-	const char *equals = memchr(part, '=', nr) ?: memchr(part, ':', nr);
-	const size_t nr_name = equals ? (size_t)(equals - part) : nr;
 	const size_t nr_short = nr_short_option(joining, part, nr);
-	size_t from, to;
 
 	joining->is_secret_next = false;
 	if (is_secret) {
@@ -212,14 +247,7 @@ static void join_part(struct joining *joining, const char *part, size_t nr)
 		joining->is_secret_next = nr == nr_short;
 		if (nr > nr_short)
 			put_redacted(joining);
-	} else if (equals && names_a_secret(part, nr_name)) {
-		put(joining, part, nr_name + 1);
-		put_redacted(joining);
-	} else if (find_password(part, nr, &from, &to)) {
-		put(joining, part, from);
-		put_redacted(joining);
-		put(joining, part + to, nr - to);
-	} else {
+	} else if (!put_without_secrets(joining, part, nr)) {
 		joining->is_secret_next = nr && *part == '-' && names_a_secret(part, nr);
 		if (nr && *part != '-')
 			note_program(joining, part, nr);
@@ -227,11 +255,28 @@ static void join_part(struct joining *joining, const char *part, size_t nr)
 	}
 }
 
+static size_t nr_to_space(const char *text, size_t nr)
+{
+	size_t i = 0;
+
+	while (i < nr && !isspace((unsigned char)text[i]))
+		i++;
+	return i;
+}
+
+/* True if a part has the value of a secret that may have spaces: after its name, or in quotes. */
+static bool begins_secret(const struct joining *joining, const char *part, size_t nr)
+{
+	size_t value;
+
+	return find_value(part, nr, &value) ||
+	       (joining->is_secret_next && nr && (*part == '"' || *part == '\''));
+}
+
 /* A header or a shell's script is one word: a secret in it may have spaces, and reaches to its end. */
 static void join_word(struct joining *joining, const char *word, size_t nr)
 {
-	const char *equals = memchr(word, '=', nr) ?: memchr(word, ':', nr);
-	const char *space;
+	size_t nr_part;
 
 	if (matches(joining->secrets, word, nr) ||
 	    (joining->is_secret_next && nr && *word != '-')) {
@@ -239,15 +284,11 @@ static void join_word(struct joining *joining, const char *word, size_t nr)
 		put_redacted(joining);
 		return;
 	}
-	if (equals && names_a_secret(word, (size_t)(equals - word))) {
-		join_part(joining, word, nr);
-		return;
-	}
-	while ((space = memchr(word, ' ', nr))) {
-		join_part(joining, word, (size_t)(space - word));
-		put(joining, " ", 1);
-		nr -= (size_t)(space + 1 - word);
-		word = space + 1;
+	while ((nr_part = nr_to_space(word, nr)) < nr && !begins_secret(joining, word, nr_part)) {
+		join_part(joining, word, nr_part);
+		put(joining, word + nr_part, 1);
+		word += nr_part + 1;
+		nr -= nr_part + 1;
 	}
 	join_part(joining, word, nr);
 }

@@ -28,10 +28,10 @@ size_t process_variables_read(int32_t pid, struct bytes names, char ret[PROCESS_
 bool process_words_next(struct bytes *words, const char **ret, size_t *ret_nr);
 
 /*
- * Writes the words of a command line with spaces between them. What looks like a secret becomes [redacted]: the value of
- * a word such as --password=…, -DauthToken=… or API_KEY=…, and the word after --password; the password in a URL; known
- * options of some programs, like -p… of mysql; and each word that one of the expressions matches. What is too long ends
- * with an ellipsis.
+ * Writes the words of a command line with spaces between them. What looks like a secret becomes [redacted]: the value
+ * after a name such as --password=…, -DauthToken=… or API_KEY=…, and the word after --password; the password in a URL;
+ * known options of some programs, like -p… of mysql; and each word that one of the expressions matches. In a word with
+ * spaces, like a shell's script, a value is taken out to the end of the word. What is too long ends with an ellipsis.
  */
 void process_words_join(struct bytes words, const struct name_filter *secrets,
 			char ret[PROCESS_WORDS_TEXT_BYTES]);

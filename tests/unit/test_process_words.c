@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "unit/test.h"
 
 /* Joins words that are given with '|' between them. */
@@ -62,7 +63,25 @@ TEST(process_words_without_secrets)
 		{"server|-p8080", "server -p8080"},
 		{"redis-cli|-p|6380|-a|hunter2|get|x", "redis-cli -p 6380 -a [redacted] get x"},
 		{"sh|-c|mysql -phunter2 shop", "sh -c mysql -p[redacted] shop"},
-		{"sh|-c|A=1 TOKEN=hunter2 run", "sh -c A=1 TOKEN=[redacted] run"},
+		{"sh|-c|A=1 TOKEN=hunter2 run", "sh -c A=1 TOKEN=[redacted]"},
+		{"sh|-c|A=1 TOKEN='hunter2 hunter3' run", "sh -c A=1 TOKEN=[redacted]"},
+		{"sh|-c|A=1 curl -H 'Authorization: Bearer hunter2'",
+		 "sh -c A=1 curl -H 'Authorization:[redacted]"},
+		{"sh|-c|mysql -phunter2 shop --token=hunter2",
+		 "sh -c mysql -p[redacted] shop --token=[redacted]"},
+		{"sh|-c|run --password 'hunter2 hunter3'", "sh -c run --password [redacted]"},
+		{"sh|-c|set -e\nmysql\t-phunter2 shop", "sh -c set -e\nmysql\t-p[redacted] shop"},
+		{"curl|-H|Authorization: Basic aHVudGVyMg==|http://h/",
+		 "curl -H Authorization:[redacted] http://h/"},
+		{"docker|run|--env=PGPASSWORD=hunter2|db",
+		 "docker run --env=PGPASSWORD=[redacted] db"},
+		{"java|-Durl=jdbc:postgresql://db/shop?user=me&password=hunter2",
+		 "java -Durl=jdbc:postgresql://db/shop?user=me&password=[redacted]"},
+		{"run|{\"user\":\"me\",\"password\":\"hunter2\"}",
+		 "run {\"user\":\"me\",\"password\":[redacted]"},
+		{"run|mongodb://me:hunter2@db/?authSource=admin",
+		 "run mongodb://me:[redacted]@db/?authSource=[redacted]"},
+		{"run|http://me:token:hunter2@db/", "run http://me:[redacted]"},
 		{"sh|-c|export TOKEN=\"hunter2 hunter3\"; run", "sh -c export TOKEN=[redacted]"},
 		{"a|--pass|hunter2", "a --pass [redacted]"},
 		{"a|--compass=north", "a --compass=[redacted]"}, /* rather too much */
@@ -108,6 +127,18 @@ TEST(process_words_that_are_long)
 		CHECK(strlen(text) < PROCESS_WORDS_TEXT_BYTES);
 		CHECK(!strstr(text, "hunter"));
 	}
+}
+
+/* Whatever a process has for its words, they are read in no time. */
+TEST(process_words_of_signs_only)
+{
+	const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	char words[PROCESS_WORDS_BYTES];
+
+	memset(words, ':', sizeof(words) - 1);
+	words[sizeof(words) - 1] = '\0';
+	CHECK_EQ(strlen(joined(words, NULL)), PROCESS_WORDS_TEXT_BYTES - 1);
+	CHECK(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns < NS_PER_SEC / 2);
 }
 
 /* The last word that was read may have no NUL. */
