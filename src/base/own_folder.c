@@ -83,6 +83,8 @@ static int make_for_another(int parent, const char *name, uid_t owner)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
+	/* Left by a process that was killed, and had our pid, as in a container. It is empty. */
+	(void)unlinkat(parent, new, AT_REMOVEDIR);
 	if (mkdirat(parent, new, 0700) < 0)
 		return -1;
 	if (fchownat(parent, new, owner, owner, AT_SYMLINK_NOFOLLOW) == 0 &&

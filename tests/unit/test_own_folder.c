@@ -64,6 +64,22 @@ TEST(own_folder_of_another_user)
 	CHECK_EQ(rmdir(folder), 0);
 }
 
+/* A run that was killed has left the folder with its first name; this one has the same pid, as in a container. */
+TEST(own_folder_that_was_not_finished)
+{
+	struct error error = {0};
+	char name[32];
+
+	start();
+	(void)snprintf(name, sizeof(name), ".b.%d", getpid());
+	make_folder(name);
+	CHECK_EQ(chown(in_folder(name), OWNER, OWNER), 0);
+	CHECK_EQ(close(open_own("b", 1, &error)), 0);
+	check_folder("b", OWNER, 0700);
+	CHECK(access(in_folder(name), F_OK) < 0);
+	leave_folder();
+}
+
 TEST(own_folder_above_is_made_passable)
 {
 	struct error error;
