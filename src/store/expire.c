@@ -41,8 +41,11 @@
 #define MOST_LOG_BYTES	(8ULL << 20)
 #define LOG_ROOM(limit) ((limit) / 8 < MOST_LOG_BYTES ? (limit) / 8 : MOST_LOG_BYTES)
 
-/* Limits on the work of a call, besides reading SLICE_BYTES: each row and page goes through the log. */
-#define REMOVED_BLOCKS 256  /* of each level */
+/*
+ * Limits on the work of a call, besides reading SLICE_BYTES: each row and page goes through the log. For the size, so
+ * many blocks are removed at a time, and each counts as DELETED_BYTES.
+ */
+#define REMOVED_BLOCKS 256  /* of each level, by age */
 #define VACUUMED_PAGES 1024 /* that are given back to the file system */
 
 /* Bytes that a row counts for in a slice, besides its content. */

@@ -933,6 +933,35 @@ TEST(the_size_of_a_store_is_that_of_its_files)
 	leave_folder();
 }
 
+/* However large they are: their pages become free without being written. */
+TEST(removing_blocks_writes_little)
+{
+	const struct store_limits limits = {.epochs_ns = MINUTE};
+	struct store *store;
+	int nr_before, nr_after, most;
+	unsigned i;
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(sqlite3_exec(store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL), SQLITE_OK);
+	for (i = 0; i < 400; i++)
+		append(store, BEGIN + i * SECOND, SECOND, "a;f 1\n");
+	CHECK_EQ(sqlite3_exec(store->db,
+			      "REPLACE INTO meta VALUES ('last_sweep_ns', 1700000000000000000);"
+			      "UPDATE block SET content = zeroblob(100000) WHERE level = 0",
+			      NULL, NULL, NULL),
+		 SQLITE_OK);
+	CHECK_EQ(sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_WRITE, &nr_before, &most, 0),
+		 SQLITE_OK);
+	CHECK_EQ(store_expire(store, &limits, BEGIN + HOUR, NULL), 1);
+	CHECK_EQ(sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_WRITE, &nr_after, &most, 0),
+		 SQLITE_OK);
+	CHECK(extent_of(store).nr_epochs < 200);
+	CHECK(nr_after - nr_before < 2000); /* pages; 1,024 are moved to free ones */
+	store_close(store);
+	leave_folder();
+}
+
 /* Pages of the database that were looked at, in memory or not. */
 static uint64_t nr_pages_read(struct store *store)
 {
