@@ -161,7 +161,9 @@ static int append(struct keeper *keeper, append_fn *append_to, const struct prof
 		store_close(keeper->store);
 		keeper->store = NULL;
 	}
-	err = keeper->store ? settle(keeper, error) : open_store(keeper, error);
+	err = keeper->store ? 0 : open_store(keeper, error);
+	if (!err)
+		err = settle(keeper, error);
 	if (!err)
 		err = append_to(keeper->store, &epoch, profile, error);
 	if (err != -EBADMSG)

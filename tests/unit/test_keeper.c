@@ -1,6 +1,7 @@
 /* agent/keeper: what becomes of epochs, and of a store that is damaged. */
 #include "agent/keeper.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -255,6 +256,42 @@ TEST(a_disk_that_is_full_before_there_are_names)
 	}
 	check_total(9);
 	CHECK_EQ(nr_epochs(), 3);
+	keeper_close(&keeper);
+	leave_folder();
+}
+
+/* Makes the store refuse the epoch that begins then. */
+static void refuse(uint64_t start_ns)
+{
+	char text[160];
+	sqlite3 *db = NULL;
+
+	(void)snprintf(text, sizeof(text),
+		       "CREATE TRIGGER refuse BEFORE INSERT ON block WHEN NEW.start_ns = %" PRIu64
+		       " BEGIN SELECT RAISE(FAIL, 'refused'); END",
+		       start_ns);
+	CHECK_EQ(sqlite3_open(in_folder("store"), &db), SQLITE_OK);
+	CHECK_EQ(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* The epoch of the agent before has the number of one of this agent, which does not replace it. */
+TEST(another_store_that_cannot_be_settled)
+{
+	enter_folder();
+	began_ns = clock_read_ns(CLOCK_REALTIME) - 100 * NS_PER_SEC;
+	begin();
+	keep_unnamed(1, "a;app! 1\n");
+	keeper_close(&keeper);
+	refuse(began_ns + NS_PER_SEC);
+	CHECK(run_in_folder("mv store other"));
+	began_ns += 10 * NS_PER_SEC;
+	begin();
+	keep_unnamed(1, "a;app! 2\n");
+	CHECK(run_in_folder("rm store* && mv other store"));
+	add_named(1, 1, "a;app!f 2\n");
+	check_total(1);
+	CHECK_EQ(keeper.nr_dropped, 1);
 	keeper_close(&keeper);
 	leave_folder();
 }
