@@ -213,7 +213,9 @@ void keeper_keep(struct keeper *keeper, struct profile *profile, const struct se
 static void drop(struct keeper *keeper, struct interval_span span, const struct error *why)
 {
 	if (keeper->kept_from <= span.first) {
-		complain("an epoch stays without names: %s", why->text);
+		if (!keeper->has_reported_unnamed)
+			complain("epochs stay without names: %s", why->text);
+		keeper->has_reported_unnamed = true;
 		return;
 	}
 	if (!keeper->nr_dropped_now++)
@@ -227,6 +229,7 @@ static void note_stored(struct keeper *keeper)
 		complain("epochs are stored again; %" PRIu64 " were dropped",
 			 keeper->nr_dropped_now);
 	keeper->nr_dropped_now = 0;
+	keeper->has_reported_unnamed = false;
 	keeper->nr_stored++;
 	keeper->stored_ns = clock_now_ns();
 	keeper->bytes = store_bytes(keeper->store);

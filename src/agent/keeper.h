@@ -41,6 +41,7 @@ struct keeper {
 	struct keeper_settings *_Atomic next_settings; /* for the next epoch; NULL: the same */
 	uint64_t expire_ns;			       /* when to remove what is too old next */
 	uint64_t nr_dropped_now;		       /* epochs, since the last that was stored */
+	bool has_reported_unnamed; /* since then: that epochs stay without names */
 	uint64_t
 		kept_from; /* the store has all epochs from this number on, with names or without */
 	atomic_uint_fast64_t nr_stored, nr_dropped, bytes;

@@ -1,6 +1,7 @@
 /* agent/keeper: what becomes of epochs, and of a store that is damaged. */
 #include "agent/keeper.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -260,6 +261,19 @@ TEST(a_disk_that_is_full_before_there_are_names)
 	leave_folder();
 }
 
+static unsigned nr_lines_of(const char *name)
+{
+	FILE *file = fopen(in_folder(name), "r");
+	unsigned nr = 0;
+	int c;
+
+	CHECK(file != NULL);
+	while ((c = getc(file)) != EOF)
+		nr += c == '\n';
+	CHECK_EQ(fclose(file), 0);
+	return nr;
+}
+
 /* Makes the store refuse the epoch that begins then. */
 static void refuse(uint64_t start_ns)
 {
@@ -292,6 +306,31 @@ TEST(another_store_that_cannot_be_settled)
 	add_named(1, 1, "a;app!f 2\n");
 	check_total(1);
 	CHECK_EQ(keeper.nr_dropped, 1);
+	keeper_close(&keeper);
+	leave_folder();
+}
+
+TEST(epochs_that_stay_without_names_are_reported_once)
+{
+	int before, fd;
+	uint64_t i;
+
+	enter_folder();
+	began_ns = clock_read_ns(CLOCK_REALTIME) - 100 * NS_PER_SEC;
+	begin();
+	refuse(began_ns + NS_PER_SEC);
+	before = dup(STDERR_FILENO);
+	fd = open(in_folder("said"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	CHECK(fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+	keep_unnamed(1, "a;app! 1\n");
+	for (i = 0; i < 3; i++)
+		add_named(1, 1, "a;app!f 1\n");
+	CHECK_EQ(nr_lines_of("said"), 1);
+	keep_unnamed(2, "a;app! 2\n");
+	add_named(2, 2, "a;app!f 2\n");
+	CHECK_EQ(keeper.nr_dropped, 0);
+	CHECK_EQ(dup2(before, STDERR_FILENO), STDERR_FILENO);
+	CHECK(close(before) == 0 && close(fd) == 0);
 	keeper_close(&keeper);
 	leave_folder();
 }
