@@ -1,3 +1,10 @@
+/*
+ * One lock is held for the whole of an epoch: SQLite has one writer anyway, and rules and settings are then those of
+ * one moment. The threads that wait for it do not drain the rings.
+ *
+ * Whatever fails is tried again with the next epoch. Only damage changes something: a damaged store would never store
+ * an epoch again.
+ */
 #include "agent/keeper.h"
 
 #include <errno.h>

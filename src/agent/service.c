@@ -1,3 +1,7 @@
+/*
+ * The protocol is a datagram of lines NAME=VALUE to the socket that NOTIFY_SOCKET names. The socket does not block, so
+ * that a manager which does not read cannot stop the agent.
+ */
 #include "agent/service.h"
 
 #include <stdlib.h>

@@ -18,10 +18,10 @@
 
 enum object_kind {
 	OBJECT_STRING, /* the text */
-	OBJECT_MODULE, /* put_module() */
-	OBJECT_FRAME,  /* put_frame() */
+	OBJECT_MODULE, /* import_module() */
+	OBJECT_FRAME,  /* import_frame() */
 	OBJECT_STACK,  /* number of kernel frames, frames from the leaf */
-	OBJECT_LABELS, /* put_labels() */
+	OBJECT_LABELS, /* store_add_labels() */
 	NR_OBJECT_KINDS,
 };
 
