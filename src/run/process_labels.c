@@ -28,9 +28,9 @@
 #define WAIT_FACTOR   4		       /* … each wait is so much longer … */
 #define MOST_WAIT_NS  (3600 * NS_PER_SEC)
 #define AGAIN_NS      (300 * NS_PER_SEC) /* until one with a context is: it may have changed */
-#define LOOK_NS	      (10 * NS_PER_SEC)	 /* for all processes of a look; for parsing, as much again … */
-#define PARSE_NS      (10 * NS_PER_SEC)	 /* … and for the last of them: on a CPU that others keep busy */
-#define SILENT_MAX    3			 /* times that a process may not answer */
+#define LOOK_NS	      (10 * NS_PER_SEC) /* for all processes of a look; for parsing, as much again … */
+#define PARSE_NS      (10 * NS_PER_SEC) /* … and for the last of them: on a CPU that others keep busy */
+#define SILENT_MAX    3			/* times that a process may not answer */
 
 struct entry {
 	int32_t pid;
@@ -82,7 +82,7 @@ void process_labels_want(struct process_labels *labels, struct process_label_wan
 	process_label_wants_free(atomic_exchange(&labels->next_wants, wants));
 }
 
-/* All processes are asked again. */
+/* All processes are asked again, as if they never were, unless they do not answer. */
 static void take_wants(struct process_labels *labels)
 {
 	struct process_label_wants *next = atomic_exchange(&labels->next_wants, NULL);
@@ -92,8 +92,13 @@ static void take_wants(struct process_labels *labels)
 		return;
 	process_label_wants_free(labels->wants);
 	labels->wants = next;
-	for (i = 0; i < labels->nr; i++)
-		labels->items[i].next_ns = labels->items[i].answer_hash = 0;
+	for (i = 0; i < labels->nr; i++) {
+		struct entry *entry = &labels->items[i];
+
+		entry->next_ns = entry->answer_hash = 0;
+		if (entry->nr_silent < SILENT_MAX)
+			entry->wait_ns = 0;
+	}
 }
 
 void process_labels_free(struct process_labels *labels)

@@ -57,7 +57,8 @@ int process_labels_look(struct process_labels *labels, struct worker *worker,
 
 /*
  * The labels of a process: keys and texts in turn, each with its NUL. Valid until the next look. known: the program
- * that it runs; NULL: the last one that a look was told of. False: it has not been asked yet, and may have others.
+ * that it runs; NULL: the last one that a look was told of. False: it has not been asked yet for what is wanted, and may
+ * have others.
  */
 bool process_labels_find(const struct process_labels *labels, int32_t pid,
 			 const struct process_name *known, struct bytes *ret);

@@ -189,6 +189,27 @@ TEST(process_labels_of_words)
 }
 
 /* A process without samples keeps its labels for as long as it exists. */
+/* A rule may ask for what is wanted now, and was not before. */
+TEST(process_labels_that_are_wanted_later)
+{
+	struct process_label_wants *wants = calloc(1, sizeof(*wants));
+	struct profile *others = profile_new();
+	struct host host = open_host();
+	struct bytes texts;
+
+	(void)look_after(&host, 0);
+	CHECK(process_labels_find(host.labels, getpid(), NULL, &texts));
+	wants->command_line = true;
+	process_labels_want(host.labels, wants);
+	CHECK_EQ(process_labels_look(host.labels, host.worker, others, &host.names, host.now_ns),
+		 0);
+	CHECK(!process_labels_find(host.labels, getpid(), NULL, &texts));
+	CHECK(*look_for(&host, 0, "cmdline"));
+	CHECK(process_labels_find(host.labels, getpid(), NULL, &texts));
+	profile_free(others);
+	close_host(&host);
+}
+
 TEST(process_labels_are_forgotten_with_the_process)
 {
 	struct published_header *header = make_published();
