@@ -384,11 +384,30 @@ static void rest(struct agent *agent)
 	agent->rest_until_ns = clock_now_ns() + agent->rest_ns;
 }
 
+/* The law of conservation, for a session that has ended. */
+static void check_sums(const struct agent *agent)
+{
+	struct session_summary summary;
+
+	if (!agent->stacks.session)
+		return;
+	session_summarize(agent->stacks.session, &summary);
+	if (summary.complete && (summary.accounting.nr_violations || summary.nr_mismatches))
+		complain("the kernel's counters and the samples do not agree: %" PRIu64
+			 " epochs, %" PRIu64 " samples",
+			 summary.accounting.nr_violations, summary.nr_mismatches);
+}
+
 static int stop_session(struct agent *agent, struct error *error)
 {
+	const int err = stacks_stop(&agent->stacks, error);
+
+	/* By now, with the last epoch. */
 	agent->before = cost_of_sessions(agent);
 	count_session(agent, true);
-	return stacks_pause(&agent->stacks, error);
+	check_sums(agent);
+	stacks_end(&agent->stacks);
+	return err;
 }
 
 static int pause_for(struct agent *agent, unsigned reason, const char *why, struct error *error)
@@ -865,20 +884,6 @@ static int stop(struct collector *collector, struct error *error)
 	service_notify(&agent->service, "STOPPING=1");
 	(void)measure_memory(agent, &map_bytes);
 	return inner_ops(agent)->stop(&agent->stacks.collector, error);
-}
-
-/* The law of conservation, for the last session. */
-static void check_sums(const struct agent *agent)
-{
-	struct session_summary summary;
-
-	if (!agent->stacks.session)
-		return;
-	session_summarize(agent->stacks.session, &summary);
-	if (summary.complete && (summary.accounting.nr_violations || summary.nr_mismatches))
-		complain("the kernel's counters and the samples do not agree: %" PRIu64
-			 " epochs, %" PRIu64 " samples",
-			 summary.accounting.nr_violations, summary.nr_mismatches);
 }
 
 static int summarize(struct collector *collector, struct error *error)

@@ -550,15 +550,15 @@ static int summarize(struct collector *collector, struct error *error)
 	return err;
 }
 
-int stacks_pause(struct stacks *stacks, struct error *error)
+int stacks_stop(struct stacks *stacks, struct error *error)
 {
-	int err = session_stop(stacks->session, error);
+	return session_stop(stacks->session, error) ?: hand_over(stacks, true, error);
+}
 
-	if (!err)
-		err = hand_over(stacks, true, error);
+void stacks_end(struct stacks *stacks)
+{
 	session_free(stacks->session);
 	stacks->session = NULL;
-	return err;
 }
 
 int stacks_resume(struct stacks *stacks, struct error *error)
@@ -571,10 +571,8 @@ int stacks_resume(struct stacks *stacks, struct error *error)
 		err = note_origin(stacks, error);
 	if (!err)
 		err = session_start(stacks->session, error);
-	if (err) {
-		session_free(stacks->session);
-		stacks->session = NULL;
-	}
+	if (err)
+		stacks_end(stacks);
 	return err;
 }
 

@@ -83,11 +83,12 @@ void stacks_init(struct stacks *stacks, const struct stack_options *options,
 		 const struct stack_command *command, void *context);
 
 /*
- * Ends the session, so that nothing is attached to the kernel, and hands over what it has collected; and begins another
- * one, from a source that is chosen anew. In between, `session` is NULL: the collector's wait() must not be called.
- * Each returns 0 or a negative errno.
+ * Stop sampling and hand over what was collected; end the session, so that nothing is attached to the kernel; and begin
+ * another one, from a source that is chosen anew. Between the last two, `session` is NULL: the collector's wait() must
+ * not be called. They return 0 or a negative errno; after a failure to stop, the session is to be ended, too.
  */
-int stacks_pause(struct stacks *stacks, struct error *error);
+int stacks_stop(struct stacks *stacks, struct error *error);
+void stacks_end(struct stacks *stacks);
 int stacks_resume(struct stacks *stacks, struct error *error);
 
 /* Also valid if nothing was run. */

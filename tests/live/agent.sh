@@ -371,6 +371,16 @@ PYTHON
 	end_agent
 	check "server: … and with one that ends" wait_until 10 are_over
 
+	# A pause ends an epoch before its time.
+	rm -f "$STORE"*
+	agent --store "$STORE" --epoch 60 --listen "unix:$T/page"
+	spend 50
+	kill -USR1 "$AGENT"
+	counts_samples() { get /metrics | grep -q '^stook_samples_total{result="recorded"} [1-9]'; }
+	check "server: it counts the samples before a pause" wait_until 10 counts_samples
+	end_agent
+	kill -KILL "$LOAD"
+
 	# Names of programs that begin all the time cost more than this budget: epochs are named a minute at a time.
 	rm -f "$STORE"*
 	agent --store "$STORE" --budget 0.01% --listen "unix:$T/page"
