@@ -237,23 +237,51 @@ static void add_cpu_time(int32_t pid, struct process_usage *sum)
 		sum->helper_ns += (user + system + children_user + children_system) * tick_ns;
 }
 
-static void add_memory(int32_t pid, struct process_usage *sum)
-{
-	cleanup_file FILE *file = process_open_file(pid, "smaps_rollup");
-	unsigned long long kilobytes;
-	char line[256];
+#define BPF_MAP_NAME " anon_inode:bpf-map\n"
 
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Pss: %llu kB", &kilobytes) == 1) {
-			sum->pss_bytes += kilobytes * 1024;
-			return;
-		}
+/* A mapping begins with a line "START-END …", in lower-case hexadecimal; its other lines begin with a name. */
+uint64_t process_sum_pss(FILE *smaps)
+{
+	const size_t name_bytes = strlen(BPF_MAP_NAME);
+	unsigned long long kilobytes;
+	cleanup_free char *line = NULL;
+	size_t capacity = 0;
+	uint64_t sum = 0;
+	bool is_ours = true;
+	ssize_t nr;
+
+	while ((nr = getline(&line, &capacity, smaps)) > 0) {
+		if (line[0] >= 'A' && line[0] <= 'Z')
+			sum += is_ours && sscanf(line, "Pss: %llu kB", &kilobytes) == 1
+				       ? kilobytes * 1024
+				       : 0;
+		else
+			is_ours = (size_t)nr < name_bytes ||
+				  strcmp(line + nr - name_bytes, BPF_MAP_NAME) != 0;
+	}
+	return sum;
 }
 
-/* Children belong to the thread that started them. */
-static void add_descendants(int32_t pid, bool with_memory, int32_t without_pid, unsigned generation,
-			    struct process_usage *sum)
+/* Only this process maps BPF maps; for the others, the sum that the kernel has takes less time to read. */
+static uint64_t read_pss(int32_t pid, const char *what)
 {
+	cleanup_file FILE *file = process_open_file(pid, what);
+
+	return file ? process_sum_pss(file) : 0;
+}
+
+/* How descendants are counted. */
+struct usage_walk {
+	bool with_memory;
+	int32_t apart_pid;
+	struct process_usage *sum;
+};
+
+/* Children belong to the thread that started them. */
+static void add_descendants(const struct usage_walk *walk, int32_t pid, bool is_apart,
+			    unsigned generation)
+{
+	struct process_usage *sum = walk->sum;
 	cleanup_free uint32_t *tids = NULL;
 	size_t nr = 0, i;
 
@@ -267,26 +295,31 @@ static void add_descendants(int32_t pid, bool with_memory, int32_t without_pid, 
 		(void)snprintf(what, sizeof(what), "task/%u/children", tids[i]);
 		children = process_open_file(pid, what);
 		while (children && fscanf(children, "%d", &child) == 1) {
-			if (child == without_pid)
+			const bool child_apart = is_apart || child == walk->apart_pid;
+
+			if (child_apart && !walk->with_memory)
 				continue;
-			add_cpu_time(child, sum);
-			if (with_memory)
-				add_memory(child, sum);
-			add_descendants(child, with_memory, without_pid, generation + 1, sum);
+			if (!child_apart)
+				add_cpu_time(child, sum);
+			if (walk->with_memory)
+				*(child_apart ? &sum->apart_pss_bytes : &sum->pss_bytes) +=
+					read_pss(child, "smaps_rollup");
+			add_descendants(walk, child, child_apart, generation + 1);
 		}
 	}
 }
 
 /* A child that ends in between counts twice this time, not at all would be worse. */
-void process_own_usage(bool with_memory, int32_t without_pid, struct process_usage *ret)
+void process_own_usage(bool with_memory, int32_t apart_pid, struct process_usage *ret)
 {
+	const struct usage_walk walk = {with_memory, apart_pid, ret};
 	const int32_t own = getpid();
 	struct rusage ended;
 
 	*ret = (struct process_usage){0};
-	add_descendants(own, with_memory, without_pid, 1, ret);
+	add_descendants(&walk, own, false, 1);
 	if (with_memory)
-		add_memory(own, ret);
+		ret->pss_bytes += read_pss(own, "smaps");
 	ret->own_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (getrusage(RUSAGE_CHILDREN, &ended) == 0)
 		ret->helper_ns +=

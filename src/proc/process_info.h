@@ -64,10 +64,17 @@ struct process_usage {
 	uint64_t own_ns;    /* CPU time of this process */
 	uint64_t helper_ns; /* of its descendants, dead or alive; of these, in steps of 10 ms */
 	uint64_t pss_bytes; /* proportional set size; 0 unless asked for */
+	uint64_t apart_pss_bytes;
 };
 
-/* without_pid: a child that is not counted, nor its descendants; 0: none. */
-void process_own_usage(bool with_memory, int32_t without_pid, struct process_usage *ret);
+/* apart_pid: a child that is not counted, nor its descendants, except for apart_pss_bytes; 0: none. */
+void process_own_usage(bool with_memory, int32_t apart_pid, struct process_usage *ret);
+
+/*
+ * Sums up the proportional set size in /proc/PID/smaps or smaps_rollup, in bytes, without BPF maps that the process has
+ * mapped: the kernel allocates these.
+ */
+uint64_t process_sum_pss(FILE *smaps);
 
 /* --- /proc/PID/status and /proc/PID/stat ------------------------------------------------------ */
 

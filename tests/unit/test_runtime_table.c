@@ -680,3 +680,25 @@ TEST(runtime_process_map_of_one_that_is_gone)
 	CHECK_EQ(open_map_here(&process), -ENOENT);
 	CHECK_EQ(unlink(map), 0);
 }
+
+/* The kernel allocates BPF maps, and their size is known from their descriptors. */
+TEST(process_sum_pss_leaves_out_bpf_maps)
+{
+	static const char smaps[] =
+		"55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]\n"
+		"Size:                132 kB\n"
+		"Pss:                 100 kB\n"
+		"Pss_Dirty:            90 kB\n"
+		"VmFlags: rd wr mr mw me ac\n"
+		"7f0000000000-7f0000200000 rw-s 00000000 00:0f 1038  anon_inode:bpf-map\n"
+		"Pss:                2048 kB\n"
+		"7f0000200000-7f0000201000 r--p 00000000 08:01 7     /lib/my bpf-map\n"
+		"Pss:                   3 kB\n";
+	cleanup_file FILE *in = fmemopen((char *)smaps, sizeof(smaps) - 1, "r");
+	cleanup_file FILE *own = fopen("/proc/self/smaps", "r");
+	cleanup_file FILE *rollup = fopen("/proc/self/smaps_rollup", "r");
+
+	CHECK_EQ(process_sum_pss(in), 103 << 10);
+	CHECK(process_sum_pss(own) > 0);
+	CHECK(!rollup || process_sum_pss(rollup) > 0);
+}
