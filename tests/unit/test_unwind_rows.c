@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "elf/unwind/code_spans.h"
 #include "unit/cfi_fixture.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"
@@ -480,4 +481,36 @@ TEST(unwind_rows_of_libc)
 	unwind_rows_clear(&rows);
 	elf_image_close(&image);
 	fclose(file);
+}
+
+static struct code_spans spans_of(uint64_t first, uint64_t step, size_t nr)
+{
+	struct code_spans spans = {0};
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		CHECK_EQ(code_spans_add(&spans, &(struct code_span){.start = first + i * step,
+								    .end = first + i * step + 4}),
+			 0);
+	return spans;
+}
+
+/* The first ones are taken, and others are merged in place: a program may have millions. */
+TEST(code_spans_are_filled_in_place)
+{
+	struct code_spans spans = {0}, others = spans_of(8, 16, 24), more = spans_of(0, 16, 8);
+	const struct code_span *const array = others.spans;
+	size_t i;
+
+	CHECK_EQ(code_spans_fill(&spans, &others), 0);
+	CHECK(spans.spans == array && !others.spans);
+	CHECK_EQ(code_spans_fill(&spans, &more), 0);
+	CHECK(spans.spans == array);
+	CHECK_EQ(spans.nr, 32);
+	for (i = 1; i < spans.nr; i++)
+		CHECK(spans.spans[i - 1].end <= spans.spans[i].start);
+	for (i = 0; i < 16; i++)
+		CHECK_EQ(spans.spans[i].start, 8 * i);
+	code_spans_clear(&spans);
+	code_spans_clear(&more);
 }

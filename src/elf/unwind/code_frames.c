@@ -946,6 +946,22 @@ uint64_t code_frames_first_call(const struct elf_image *image, uint64_t start, u
 
 /* --- a file ---------------------------------------------------------------------------------- */
 
+/* True if read_segment() finds code to read. */
+static bool has_gap(const struct elf_image *image, const struct code_spans *known)
+{
+	uint64_t at, end, start;
+	size_t i;
+
+	for (i = 0; i < image->nr_segments; i++) {
+		at = image->segments[i].vaddr;
+		end = at + image->segments[i].bytes;
+		while (code_spans_next_gap(known, at, end, &start, &at))
+			if (at - start > PADDING_AT_MOST)
+				return true;
+	}
+	return false;
+}
+
 int code_frames_read(struct code_frames *frames, const struct elf_image *image,
 		     const struct elf_image *debug, const struct code_spans *known)
 {
@@ -955,7 +971,8 @@ int code_frames_read(struct code_frames *frames, const struct elf_image *image,
 	size_t i, nr, nr_before;
 	int err;
 
-	if (image->machine != EM_X86_64)
+	/* Without a gap, the functions of a large program would be listed in vain. */
+	if (image->machine != EM_X86_64 || !has_gap(image, known))
 		return 0;
 	err = function_list_read(&beginnings.functions, image, tables, NULL);
 	if (err != -ENOMEM && debug)

@@ -80,31 +80,34 @@ static int add_uncovered(struct code_spans *to, const struct code_spans *cover, 
 	return err;
 }
 
-/* Merges two sorted arrays without overlaps. */
+/* Merges two sorted arrays without overlaps, from their ends: a second array of all would take as much memory again. */
 static int merge(struct code_spans *spans, const struct code_spans *others)
 {
-	struct code_spans merged = {0};
-	size_t i = 0, j = 0;
+	size_t i = spans->nr, j = others->nr, to = i + j;
 
-	if (ARRAY_RESERVE(merged.spans, merged.capacity, spans->nr + others->nr) < 0)
+	if (ARRAY_RESERVE(spans->spans, spans->capacity, to) < 0)
 		return -ENOMEM;
-	while (i < spans->nr || j < others->nr) {
-		bool is_first = j == others->nr ||
-				(i < spans->nr && spans->spans[i].start < others->spans[j].start);
+	spans->nr = to;
+	while (j) {
+		bool is_last = i && spans->spans[i - 1].start > others->spans[j - 1].start;
 
-		merged.spans[merged.nr++] = is_first ? spans->spans[i++] : others->spans[j++];
+		spans->spans[--to] = is_last ? spans->spans[--i] : others->spans[--j];
 	}
-	code_spans_clear(spans);
-	*spans = merged;
 	return 0;
 }
 
-int code_spans_fill(struct code_spans *spans, const struct code_spans *others)
+int code_spans_fill(struct code_spans *spans, struct code_spans *others)
 {
 	struct code_spans pieces = {0};
 	size_t i, at = 0;
 	int err = 0;
 
+	if (!spans->nr) {
+		code_spans_clear(spans);
+		*spans = *others;
+		*others = (struct code_spans){0};
+		return 0;
+	}
 	for (i = 0; i < others->nr && err == 0; i++) {
 		while (at < spans->nr && spans->spans[at].end <= others->spans[i].start)
 			at++;

@@ -30,9 +30,10 @@ int code_spans_add(struct code_spans *spans, const struct code_span *span);
 void code_spans_settle(struct code_spans *spans);
 
 /*
- * Adds the parts of `others` in gaps of `spans`; both must be settled. 0, or -ENOMEM and no change.
+ * Adds the parts of `others` in gaps of `spans`; both must be settled. 0, or -ENOMEM and no change. Without spans so far,
+ * it takes the others, and leaves none.
  */
-int code_spans_fill(struct code_spans *spans, const struct code_spans *others);
+int code_spans_fill(struct code_spans *spans, struct code_spans *others);
 
 /* Inserts a span into a gap, or replaces the last part of a span, or all of it. 0 or -ENOMEM. */
 int code_spans_insert(struct code_spans *spans, const struct code_span *span);
