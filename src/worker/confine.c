@@ -141,6 +141,8 @@ static const struct {
 	/* fstat() of newer C libraries, and libelf's check of a descriptor. */
 	{SCMP_SYS(newfstatat), 3, UINT64_MAX, AT_EMPTY_PATH, CONFINED_PARSER},
 	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFD, CONFINED_PARSER},
+	/* Of this process only: limit_data() in worker/serve.c. */
+	{SCMP_SYS(prlimit64), 0, UINT64_MAX, 0, CONFINED_PARSER},
 	/* A stream that is opened for a descriptor, or is about to be written to. */
 	{SCMP_SYS(fcntl), 1, UINT64_MAX, F_GETFL, CONFINED_COMMAND},
 	/* Locks of a store, for which a descriptor to read is enough only if they are shared. */

@@ -41,6 +41,7 @@ struct parser_call {
 	uint32_t delivery; /* number under which the file is delivered; 0: no file */
 	uint32_t reserved;
 	uint64_t question_bytes;
+	uint64_t data_bytes; /* that the parser may have allocated; 0: no limit */
 };
 
 enum parser_reply_kind {

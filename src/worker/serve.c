@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -51,6 +52,7 @@
 struct parser_state {
 	uint32_t job;
 	uint32_t last_want;
+	struct rlimit data; /* as it was at the start */
 };
 
 struct opener_state {
@@ -481,17 +483,35 @@ int worker_want(struct worker_job *job, struct worker_want *want)
 	return fd;
 }
 
+/* Limits what the process may have allocated in this call; the hard limit is that of all calls. */
+static void limit_data(const struct parser_state *parser, uint64_t bytes)
+{
+	struct rlimit data = parser->data;
+
+	if (!bytes)
+		return;
+	data.rlim_cur = bytes < data.rlim_max ? bytes : data.rlim_max;
+	(void)setrlimit(RLIMIT_DATA, &data);
+}
+
 /* Runs the task of one call. The question is copied, since the answer replaces it in the buffer. */
 static int answer(const struct parser_call *call, struct parser_state *parser,
 		  const struct worker_task *task, void **state, uint64_t *ret_bytes)
 {
-	struct worker_job job = {.fd = -ENOENT, .answer_fd = PARSER_BUFFER_FD, .parser = parser};
+	struct worker_job job = {
+		.fd = -ENOENT,
+		.answer_fd = PARSER_BUFFER_FD,
+		.data_bytes = call->data_bytes,
+		.parser = parser,
+	};
 	struct delivery delivery;
 	void *question;
 	int err;
 
 	if (call->question_bytes > QUESTION_MAX_BYTES)
 		return -E2BIG;
+	if (!ISOLATED_HAS_SHADOW)
+		limit_data(parser, call->data_bytes);
 	question = malloc(call->question_bytes + 1);
 	err = question ? fd_read_at(PARSER_BUFFER_FD, 0, question, call->question_bytes) : -ENOMEM;
 	if (err == 0 && ftruncate(PARSER_BUFFER_FD, 0) < 0)
@@ -527,7 +547,7 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 	struct parser_call call;
 
 	(void)prctl(PR_SET_NAME, PARSER_NAME);
-	if (!states)
+	if (!states || getrlimit(RLIMIT_DATA, &parser.data) < 0)
 		return 1;
 	if (confine(&error) < 0) {
 		struct parser_reply message = {.kind = PARSER_UNCONFINED, .err = error.code};
@@ -544,6 +564,8 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 		parser.job = call.job;
 		message.err = answer(&call, &parser, &tasks[call.task], &states[call.task],
 				     &message.answer_bytes);
+		if (message.err == -ENOMEM && call.data_bytes)
+			message.err = -ENOBUFS;
 		reply(&message);
 	}
 	return 0;

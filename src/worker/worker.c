@@ -35,6 +35,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd_io.h"
+#include "base/isolated.h"
 #include "base/text.h"
 #include "proc/look.h"
 #include "proc/process_info.h"
@@ -106,6 +107,7 @@ struct parser_process {
 	int buffer; /* the memfd */
 	int niceness;
 	uint64_t cpu_ns; /* of earlier processes of this parser */
+	bool has_much;	 /* memory: it had a large question */
 	unsigned nr_failures;
 	uint64_t not_before_ns; /* it is not restarted before */
 
@@ -169,6 +171,7 @@ struct worker {
 	/* See worker_pace(): CPU time that parsers may have used, when that was last increased. */
 	uint64_t pace_most_ns, allowed_ns, paced_ns;
 	double pace_share;
+	struct worker_memory memory;
 	uint32_t last_job, last_delivery, last_call;
 	struct killed *killed;
 	size_t nr_killed, killed_capacity;
@@ -186,6 +189,7 @@ __attribute__((noreturn)) static void become(const struct worker *worker, const 
 					     const int *fds, size_t nr_fds, bool is_parser)
 {
 	char *const argv[] = {(char *)(uintptr_t)name, NULL};
+	const struct rlimit data = {worker->memory.much_bytes, worker->memory.much_bytes};
 	sigset_t none;
 	size_t i;
 
@@ -195,6 +199,9 @@ __attribute__((noreturn)) static void become(const struct worker *worker, const 
 	/* Otherwise the exec could give it the capabilities of the file. */
 	if (is_parser && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		_exit(errno);
+	/* It fails if our own limit is lower, which is as good. */
+	if (is_parser && worker->memory.much_bytes && !ISOLATED_HAS_SHADOW)
+		(void)setrlimit(RLIMIT_DATA, &data);
 	/* All descriptors are above the target numbers (raise_fd()), so none is overwritten. */
 	for (i = 0; i < nr_fds; i++)
 		if (dup2(fds[i], WORKER_CONTROL_FD + (int)i) < 0)
@@ -956,6 +963,7 @@ static void close_parser(struct worker *worker, struct parser_process *parser, b
 		(void)close(parser->buffer);
 	parser->inbox = parser->buffer = -1;
 	parser->is_stopped = false;
+	parser->has_much = false;
 }
 
 static int start_parser(struct worker *worker, enum parser number)
@@ -1295,6 +1303,15 @@ void worker_end(struct worker *worker)
 	wait_for_killed(worker);
 }
 
+void worker_limit_memory(struct worker *worker, const struct worker_memory *memory)
+{
+	size_t i;
+
+	worker->memory = *memory;
+	for (i = 0; i < NR_PARSERS; i++)
+		close_parser(worker, &worker->parsers[i], false);
+}
+
 static void set_parser_niceness(struct parser_process *parser, int niceness)
 {
 	parser->niceness = niceness;
@@ -1400,6 +1417,23 @@ static void path_of_handle(int handle, char *to, size_t room)
 	to[nr > 0 ? nr : 0] = '\0';
 }
 
+/* Ends another parser that has much memory. 0, or -EAGAIN: it has a question. */
+static int take_much(struct worker *worker, const struct parser_process *asked)
+{
+	size_t i;
+
+	for (i = 0; i < NR_PARSERS; i++) {
+		struct parser_process *other = &worker->parsers[i];
+
+		if (other == asked || !other->has_much)
+			continue;
+		if (other->is_busy)
+			return -EAGAIN;
+		close_parser(worker, other, false);
+	}
+	return 0;
+}
+
 int worker_ask(struct worker *worker, enum parser parser, const struct worker_question *question)
 {
 	struct parser_process *asked = &worker->parsers[parser];
@@ -1415,9 +1449,13 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 	if (is_device_given_up(worker, &question->file) ||
 	    worker->troubles.nr_abandoned >= ABANDONED_MAX)
 		return -EHOSTDOWN;
-	err = note_start(worker, start_parser(worker, parser));
+	err = question->is_large && !asked->has_much ? take_much(worker, asked) : 0;
+	if (!err)
+		err = note_start(worker, start_parser(worker, parser));
 	if (err < 0)
 		return err;
+	asked->has_much |= question->is_large;
+	call.data_bytes = asked->has_much ? worker->memory.much_bytes : worker->memory.little_bytes;
 	if (question->handle >= 0) {
 		request = new_request(worker, OPENER_REOPEN, parser);
 		if (!request)
@@ -1570,10 +1608,14 @@ int worker_call_twice(struct worker *worker, enum parser parser,
 		      const struct worker_question *question, int stop_fd, void **ret_bytes,
 		      size_t *ret_nr)
 {
+	struct worker_question again = *question;
+	const bool had_much = worker->parsers[parser].has_much || !worker->memory.much_bytes;
 	int err = worker_call(worker, parser, question, stop_fd, ret_bytes, ret_nr);
 
-	return err == -EFAULT ? worker_call(worker, parser, question, stop_fd, ret_bytes, ret_nr)
-			      : err;
+	again.is_large |= err == -ENOBUFS;
+	return err == -EFAULT || (err == -ENOBUFS && !had_much)
+		       ? worker_call(worker, parser, &again, stop_fd, ret_bytes, ret_nr)
+		       : err;
 }
 
 /* Makes the memory of a question to the opener. Returns a memfd or a negative errno. */
@@ -1645,6 +1687,7 @@ const char *worker_why_none(int err)
 	case -EFAULT:
 		return "crashed";
 	case -E2BIG:
+	case -ENOBUFS:
 		return "needs too much memory";
 	case -EMSGSIZE:
 	case -EPROTO:

@@ -122,6 +122,7 @@ struct worker_question {
 	struct worker_file file;
 	uint64_t most_ns;    /* after this time the parser is killed */
 	uint64_t most_bytes; /* size limit of the answer */
+	bool is_large;	     /* see worker_limit_memory() */
 	/*
 	 * Finds want->place. 0; -ENODATA: there are no further places; -EINPROGRESS: worker_answer() will tell. The
 	 * time that it takes does not count as the parser's. NULL: no requests.
@@ -160,6 +161,18 @@ void worker_set_niceness(struct worker *worker, int niceness);
  */
 void worker_pace(struct worker *worker, uint64_t most_ns, double share);
 
+/*
+ * Limits the memory that parsers may allocate (RLIMIT_DATA). A question is first asked with little; if that is not
+ * enough, its error is -ENOBUFS, and it may be asked again with much. Only one parser has much at a time, and keeps it
+ * until another one needs it, which ends the first.
+ */
+struct worker_memory {
+	size_t little_bytes, much_bytes; /* 0: no limit */
+};
+
+/* Ends all parsers. Not while a question is pending. */
+void worker_limit_memory(struct worker *worker, const struct worker_memory *memory);
+
 /* Starts a parser with a niceness that is lower by this much, until worker_take_over(). */
 void worker_favor(struct worker *worker, enum parser parser, int by);
 
@@ -170,7 +183,7 @@ void worker_begin(struct worker *worker, enum parser parser);
  * Sends a question to a parser. The question is copied and the handle duplicated, but question->context must
  * live until the answer is fetched. Returns 0; -EBUSY: it has a question already; -EAGAIN: it crashed a moment
  * ago, try later; -EOWNERDEAD: the file was given up; -EHOSTDOWN: its device was given up; or another negative
- * errno if no process can be started.
+ * errno if no process can be started. For a large question, -EAGAIN also: another parser is at one.
  */
 int worker_ask(struct worker *worker, enum parser parser, const struct worker_question *question);
 
@@ -222,7 +235,10 @@ int worker_fd(const struct worker *worker);
 int worker_call(struct worker *worker, enum parser parser, const struct worker_question *question,
 		int stop_fd, void **ret_bytes, size_t *ret_nr);
 
-/* As worker_call(), and asks once more if the parser died, since that need not be the fault of the question. */
+/*
+ * As worker_call(), and asks once more if the parser died, since that need not be the fault of the question, or if little
+ * memory was not enough.
+ */
 int worker_call_twice(struct worker *worker, enum parser parser,
 		      const struct worker_question *question, int stop_fd, void **ret_bytes,
 		      size_t *ret_nr);
@@ -282,6 +298,7 @@ struct worker_job {
 	/* The task writes its answer to answer_fd, from offset 0, and sets its length. */
 	int answer_fd;
 	uint64_t answer_bytes;
+	uint64_t data_bytes;	     /* that the parser may allocate; 0: no limit */
 	char opened[PATH_MAX];	     /* path of the file that worker_want() returned last */
 	struct parser_state *parser; /* NULL in the opener, which has no file and no answer_fd */
 	struct opener_state *opener;

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/fd_io.h"
 #include "base/isolated.h"
+#include "proc/process_info.h"
 #include "run/run.h"
 #include "unit/test.h"
 #include "worker/message.h"
@@ -36,6 +37,7 @@ enum {
 	TASK_WORK,
 	TASK_EXIT,
 	TASK_EAT,
+	TASK_KEEP,
 	TASK_FLOOD,
 	TASK_WANT_ENDLESSLY,
 	TASK_LIE,
@@ -143,6 +145,19 @@ static int eat(struct worker_job *job, void **state)
 	return 0;
 }
 
+/* Keeps as many MiB as the question has bytes. */
+static int keep(struct worker_job *job, void **state)
+{
+	const size_t nr = job->question.nr << 20;
+
+	free(*state);
+	*state = malloc(nr + 1);
+	if (!*state)
+		return -ENOMEM;
+	memset(*state, 1, nr);
+	return give(job, "kept", 4);
+}
+
 static int flood(struct worker_job *job, void **state)
 {
 	char byte = 1;
@@ -228,6 +243,7 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 		[TASK_WORK] = {"work", work},
 		[TASK_EXIT] = {"exit", end_early},
 		[TASK_EAT] = {"eat", eat},
+		[TASK_KEEP] = {"keep", keep},
 		[TASK_FLOOD] = {"flood", flood},
 		[TASK_WANT_ENDLESSLY] = {"want endlessly", want_endlessly},
 		[TASK_LIE] = {"lie", lie},
@@ -599,6 +615,59 @@ TEST(worker_parser_has_a_limit_of_memory)
 	free(ask(worker, &question, &err));
 	CHECK(err == -ENOMEM || err == -EFAULT);
 	check_goes_on(worker);
+	worker_free(worker);
+}
+
+static int keep_megabytes(struct worker *worker, enum parser parser, size_t nr)
+{
+	static const char text[64] = "";
+	struct worker_question question = question_of(TASK_KEEP);
+	void *bytes = NULL;
+	size_t nr_bytes = 0;
+	int err;
+
+	question.bytes = text;
+	question.nr = nr;
+	err = worker_call_twice(worker, parser, &question, -1, &bytes, &nr_bytes);
+	free(bytes);
+	return err;
+}
+
+static uint64_t helpers_bytes(void)
+{
+	struct process_usage usage;
+	cleanup_file FILE *own = fopen("/proc/self/smaps", "r");
+	uint64_t own_bytes;
+
+	CHECK(own != NULL);
+	own_bytes = process_sum_pss(own);
+	process_own_usage(true, 0, &usage);
+	return usage.pss_bytes > own_bytes ? usage.pss_bytes - own_bytes : 0;
+}
+
+/* Little first, then much; one parser has much at a time, and another one's question ends it. */
+TEST(worker_memory_is_limited)
+{
+	const struct worker_memory memory = {.little_bytes = 24 << 20, .much_bytes = 64 << 20};
+	struct worker *worker;
+	struct worker_question question = question_of(TASK_EAT);
+	int err;
+
+	if (ISOLATED_HAS_SHADOW)
+		SKIP("AddressSanitizer's shadow memory rules out a limit of memory");
+	worker = open_worker();
+	worker_limit_memory(worker, &memory);
+	CHECK_EQ(keep_megabytes(worker, PARSER_OTHER_FILES, 8), 0);
+	free(ask(worker, &question, &err));
+	CHECK_EQ(err, -ENOBUFS);
+	CHECK_EQ(keep_megabytes(worker, PARSER_OTHER_FILES, 40), 0);
+	CHECK_EQ(keep_megabytes(worker, PARSER_OTHER_FILES, 63), -ENOBUFS);
+	CHECK_EQ(keep_megabytes(worker, PARSER_OTHER_FILES, 40), 0);
+	CHECK(helpers_bytes() > 40 << 20);
+	CHECK_EQ(keep_megabytes(worker, PARSER_ROOT_FILES, 8), 0);
+	CHECK_EQ(keep_megabytes(worker, PARSER_ROOT_FILES, 40), 0);
+	CHECK(helpers_bytes() < 60 << 20);
+	CHECK_EQ(troubles_of(worker).nr_parsers_died, 0);
 	worker_free(worker);
 }
 
