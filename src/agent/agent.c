@@ -63,13 +63,30 @@
 #define FIRST_REST_NS (60 * NS_PER_SEC)
 #define MOST_REST_NS  (3600 * NS_PER_SEC)
 
-/* Shares of --max-memory. The rest is for the tables of processes and files, SQLite, and the programs. */
-#define TABLES_SHARE   4  /* unwind tables, in the kernel */
-#define SYMBOLS_SHARE  4  /* in a helper process */
-#define BUFFERS_SHARE  8  /* rings, counts and threads in the kernel, process events */
-#define STORE_SHARE    32 /* the store's numbers */
-#define PROFILES_SHARE 8  /* of the present epoch; as much again for the one that is named */
-#define MOST_HALVINGS  2  /* of all of these, after pauses because of memory */
+/*
+ * Pools: 64ths of --max-memory, of which the rest is for the program, and its tables of processes and files. Parsers of
+ * unwind tables and of symbols have pools of their own, since either may be at a large file for minutes; in each, one of
+ * two parsers has much memory at a time.
+ */
+#define SHARES	      64
+#define TABLES_SHARES 12 /* unwind tables, in the kernel */
+#define TABLE_MUCH_SHARES \
+	12 /* a parser that makes a large table, and the table until it is in the kernel */
+#define TABLE_LITTLE_SHARES 2
+#define NAME_MUCH_SHARES    14 /* a parser that reads the symbols of a large file, and keeps them */
+#define NAME_LITTLE_SHARES  2
+#define BUFFERS_SHARES \
+	4 /* rings, counts and threads in the kernel, process events; as much for what is held back */
+#define PROFILES_SHARES 3 /* of the present epoch; as much again for the one that is named */
+#define STORE_SHARES	2 /* the store's numbers, and SQLite's cache */
+#define PROGRAM_SHARES	6
+#define MOST_HALVINGS	2 /* of all of these, after pauses because of memory */
+
+_Static_assert(TABLES_SHARES + TABLE_MUCH_SHARES + TABLE_LITTLE_SHARES + NAME_MUCH_SHARES +
+			       NAME_LITTLE_SHARES + 2 * BUFFERS_SHARES + 2 * PROFILES_SHARES +
+			       STORE_SHARES + PROGRAM_SHARES ==
+		       SHARES,
+	       "the pools are all of --max-memory");
 
 /*
  * A question to the server may need half as much again as --max-memory: regressions of a week by hours, of 46,000
@@ -115,10 +132,12 @@ struct agent {
 	struct serving serving;
 	struct shared_status shared;
 	struct status status;
-	struct accounting counted; /* of sessions that have ended */
-	pid_t server_pid;	   /* 0: none */
-	struct memory memory;	   /* the server's, too */
-	struct memory own;	   /* without it */
+	struct accounting counted;   /* of sessions that have ended */
+	pid_t server_pid;	     /* 0: none */
+	struct memory memory;	     /* the server's, too */
+	struct memory own;	     /* without it */
+	uint64_t map_bytes;	     /* of this: in the kernel */
+	uint64_t nr_tables_left_out; /* too large, in sessions that have ended */
 	uint64_t nr_shrinks;
 	unsigned nr_halvings;	    /* of the pools' sizes */
 	atomic_bool shrinks_naming; /* see shrink() */
@@ -192,6 +211,25 @@ static void print_costs(const struct governor *governor, char text[COSTS_BYTES])
 					       100 * governor->shares[i]);
 }
 
+/* --- the report -------------------------------------------------------------------------------- */
+
+/* Files without a table, and files without names in an epoch: what was given up for --max-memory. */
+static uint64_t nr_tables_left_out(const struct agent *agent)
+{
+	struct session_summary summary = {0};
+
+	if (agent->stacks.session)
+		session_summarize(agent->stacks.session, &summary);
+	return agent->nr_tables_left_out + summary.unwinding.nr_too_large;
+}
+
+static uint64_t nr_names_left_out(const struct agent *agent)
+{
+	const struct symbolizer *symbolizer = agent->stacks.names.symbolizer;
+
+	return symbolizer ? symbolizer_nr_over_memory(symbolizer) : 0;
+}
+
 static void report(const struct agent *agent)
 {
 	const struct governor *governor = &agent->governor;
@@ -200,15 +238,14 @@ static void report(const struct agent *agent)
 
 	if (agent->options->tasks.quiet)
 		return;
-	inform("%.3g %% of %u CPUs (own %.3g %%, BPF programs %.3g %%) at %.3g Hz, memory %.0f MB, "
-	       "at "
-	       "most %.0f MB, shrunk %" PRIu64 " times; %" PRIuFAST64 " epochs stored, %" PRIuFAST64
-	       " dropped, store %.1f MB",
+	inform("%.3g %% of %u CPUs (own %.3g %%, BPF programs %.3g %%) at %.3g Hz, memory %.0f MB "
+	       "(kernel maps %.0f MB), at most %.0f MB, shrunk %" PRIu64 " times; %" PRIuFAST64
+	       " epochs stored, %" PRIuFAST64 " dropped, store %.1f MB",
 	       100 * governor_share(governor), governor->limits.nr_cpus,
 	       100 * (governor_share(governor) - bpf), 100 * bpf, rate_of(agent),
-	       (double)agent->memory.bytes / 1e6, (double)agent->memory.most_bytes / 1e6,
-	       agent->nr_shrinks, agent->keeper.nr_stored, agent->keeper.nr_dropped,
-	       (double)agent->keeper.bytes / 1e6);
+	       (double)agent->memory.bytes / 1e6, (double)agent->map_bytes / 1e6,
+	       (double)agent->memory.most_bytes / 1e6, agent->nr_shrinks, agent->keeper.nr_stored,
+	       agent->keeper.nr_dropped, (double)agent->keeper.bytes / 1e6);
 	print_costs(governor, costs);
 	if (agent->options->tasks.verbose)
 		inform("cost: %s", costs);
@@ -216,6 +253,10 @@ static void report(const struct agent *agent)
 		inform("attributes of processes left out (too long, too many, or not readable in "
 		       "time): %" PRIu64,
 		       process_labels_nr_left_out(agent->own_labels));
+	if (nr_tables_left_out(agent) + nr_names_left_out(agent))
+		inform("given up for --max-memory: unwind tables of %" PRIu64
+		       " files, names of %" PRIu64 " files and epochs",
+		       nr_tables_left_out(agent), nr_names_left_out(agent));
 	if (agent->keeper.left_out_ns)
 		inform("left out by rules: %.3g s of CPU time",
 		       (double)agent->keeper.left_out_ns / 1e9);
@@ -369,6 +410,8 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 		*(i == COST_SAMPLES || i == COST_SWITCHES ? &status->bpf_ns : &status->own_ns) +=
 			cost->cost_ns[i];
 	status->memory_bytes = agent->memory.bytes;
+	status->nr_tables_left_out = nr_tables_left_out(agent);
+	status->nr_names_left_out = nr_names_left_out(agent);
 	status->rate_hz = rate_of(agent);
 	status->budget = agent->options->budget;
 	shared_status_write(&agent->shared, status);
@@ -404,6 +447,7 @@ static int stop_session(struct agent *agent, struct error *error)
 
 	/* By now, with the last epoch. */
 	agent->before = cost_of_sessions(agent);
+	agent->nr_tables_left_out = nr_tables_left_out(agent);
 	count_session(agent, true);
 	check_sums(agent);
 	stacks_end(&agent->stacks);
@@ -453,32 +497,43 @@ static void end_pause(struct agent *agent, unsigned reason)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Pools are made as large as their share of the memory, unless it is so small that little would work. */
-static void size_pools(struct agent_options *options, unsigned nr_halvings)
+static size_t pool_bytes(const struct agent *agent, unsigned shares)
 {
-	const uint64_t all = options->max_memory_bytes >> nr_halvings;
+	return (size_t)(agent->options->max_memory_bytes >> agent->nr_halvings) / SHARES * shares;
+}
 
-	options->stacks.max_table_bytes = all / TABLES_SHARE;
-	options->stacks.naming.max_bytes = all / SYMBOLS_SHARE;
-	options->stacks.max_profile_bytes = all / PROFILES_SHARE;
-	options->stacks.max_buffer_bytes = all / BUFFERS_SHARE;
+/* The session takes its pools when it begins, the other threads at their next epoch. */
+static void size_pools(struct agent *agent)
+{
+	struct stack_options *stacks = &agent->options->stacks;
+
+	stacks->max_table_bytes = pool_bytes(agent, TABLES_SHARES);
+	stacks->table_memory = (struct worker_memory){pool_bytes(agent, TABLE_LITTLE_SHARES),
+						      pool_bytes(agent, TABLE_MUCH_SHARES)};
+	stacks->name_memory = (struct worker_memory){pool_bytes(agent, NAME_LITTLE_SHARES),
+						     pool_bytes(agent, NAME_MUCH_SHARES)};
+	stacks->max_profile_bytes = pool_bytes(agent, PROFILES_SHARES);
+	stacks->max_buffer_bytes = pool_bytes(agent, BUFFERS_SHARES);
+	if (agent->stacks.names.symbolizer)
+		symbolizer_limit_memory(agent->stacks.names.symbolizer, &stacks->name_memory);
+	keeper_limit_memory(&agent->keeper, pool_bytes(agent, STORE_SHARES));
 }
 
 /* Memory of all processes and kernel maps. The server's is reported, but it has limits of its own. */
-static enum memory_verdict measure_memory(struct agent *agent, uint64_t *ret_map_bytes)
+static enum memory_verdict measure_memory(struct agent *agent)
 {
 	const uint64_t now_ns = clock_now_ns();
 	struct session_summary summary = {0};
-	struct process_usage own, all;
+	struct process_usage own;
 	enum memory_verdict verdict;
 
 	process_own_usage(true, agent->server_pid, &own);
-	process_own_usage(true, 0, &all);
 	if (agent->stacks.session)
 		session_summarize(agent->stacks.session, &summary);
-	*ret_map_bytes = summary.cost.map_bytes + summary.unwinding.chunk_bytes;
-	(void)memory_judge(&agent->memory, all.pss_bytes + *ret_map_bytes, 0, now_ns);
-	verdict = memory_judge(&agent->own, own.pss_bytes + *ret_map_bytes,
+	agent->map_bytes = summary.cost.map_bytes + summary.unwinding.chunk_bytes;
+	(void)memory_judge(&agent->memory, own.pss_bytes + own.apart_pss_bytes + agent->map_bytes,
+			   0, now_ns);
+	verdict = memory_judge(&agent->own, own.pss_bytes + agent->map_bytes,
 			       agent->options->max_memory_bytes, now_ns);
 	if (verdict != MEMORY_FITS)
 		shrink(agent);
@@ -488,8 +543,7 @@ static enum memory_verdict measure_memory(struct agent *agent, uint64_t *ret_map
 /* A pause gives back what the session has, and the next one has smaller pools. */
 static int hold_memory(struct agent *agent, struct error *error)
 {
-	uint64_t map_bytes;
-	const enum memory_verdict verdict = measure_memory(agent, &map_bytes);
+	const enum memory_verdict verdict = measure_memory(agent);
 	char why[160];
 
 	if (verdict < MEMORY_PAUSE || agent->pauses)
@@ -497,10 +551,10 @@ static int hold_memory(struct agent *agent, struct error *error)
 	(void)snprintf(why, sizeof(why), "%s: %.0f MB (kernel maps %.0f MB)",
 		       verdict == MEMORY_EXTREME ? "the memory is more than twice --max-memory"
 						 : "--max-memory cannot be held",
-		       (double)agent->own.bytes / 1e6, (double)map_bytes / 1e6);
+		       (double)agent->own.bytes / 1e6, (double)agent->map_bytes / 1e6);
 	if (agent->nr_halvings < MOST_HALVINGS)
 		agent->nr_halvings++;
-	size_pools(agent->options, agent->nr_halvings);
+	size_pools(agent);
 	rest(agent);
 	return pause_for(agent, PAUSED_BY_REST, why, error);
 }
@@ -516,7 +570,7 @@ static struct keeper_settings *make_settings(struct agent_options *options)
 	*settings = (struct keeper_settings){
 		.retain_ns = options->retain_ns,
 		.max_bytes = options->max_disk_bytes,
-		.max_memory_bytes = options->max_memory_bytes / STORE_SHARE,
+		.max_memory_bytes = options->max_memory_bytes / SHARES * STORE_SHARES,
 		.is_off_cpu = options->off_cpu,
 		.rules = options->rules,
 	};
@@ -580,7 +634,7 @@ static int take_options(struct agent *agent, struct agent_options *next, struct 
 	keeper_set(&agent->keeper, settings);
 	exchange(options, next);
 	agent->nr_halvings = 0;
-	size_pools(options, 0);
+	size_pools(agent);
 	agent->governor.limits.budget = options->budget;
 	agent->governor.limits.most = (uint32_t)options->frequency;
 	agent->governor.one_of = 1;
@@ -879,10 +933,9 @@ static int end_epoch(struct collector *collector, bool is_last, struct error *er
 static int stop(struct collector *collector, struct error *error)
 {
 	struct agent *agent = collector->context;
-	uint64_t map_bytes;
 
 	service_notify(&agent->service, "STOPPING=1");
-	(void)measure_memory(agent, &map_bytes);
+	(void)measure_memory(agent);
 	return inner_ops(agent)->stop(&agent->stacks.collector, error);
 }
 
@@ -978,7 +1031,7 @@ int agent_run(struct agent_options *options, const struct agent_reader *reader)
 	sigset_t signals;
 	int status;
 
-	size_pools(options, 0);
+	size_pools(&agent);
 	agent.collector = (struct collector){.ops = &ops, .context = &agent};
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGUSR1);

@@ -132,17 +132,27 @@ void keeper_set(struct keeper *keeper, struct keeper_settings *settings)
 	free_settings(atomic_exchange(&keeper->next_settings, settings));
 }
 
+void keeper_limit_memory(struct keeper *keeper, size_t bytes)
+{
+	keeper->new_memory_bytes = bytes;
+}
+
 static void take_settings(struct keeper *keeper)
 {
 	struct keeper_settings *next = atomic_exchange(&keeper->next_settings, NULL);
+	size_t bytes = atomic_exchange(&keeper->new_memory_bytes, 0);
 
-	if (!next)
+	if (next) {
+		free_settings(keeper->settings);
+		keeper->settings = next;
+		keeper->expire_ns = 0;
+		bytes = next->max_memory_bytes;
+	}
+	if (!bytes)
 		return;
-	free_settings(keeper->settings);
-	keeper->settings = next;
-	keeper->expire_ns = 0;
-	if (keeper->store && next->max_memory_bytes)
-		store_limit_memory(keeper->store, next->max_memory_bytes);
+	keeper->settings->max_memory_bytes = bytes; /* also of a store that is opened again */
+	if (keeper->store)
+		store_limit_memory(keeper->store, bytes);
 }
 
 /* --- epochs ----------------------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ struct keeper {
 	bool has_reported_unnamed; /* since then: that epochs stay without names */
 	uint64_t
 		kept_from; /* the store has all epochs from this number on, with names or without */
+	atomic_size_t new_memory_bytes; /* the store's limit from the next epoch on; 0: unchanged */
 	atomic_uint_fast64_t nr_stored, nr_dropped, bytes;
 	atomic_uint_fast64_t stored_ns;	  /* CLOCK_MONOTONIC, of the last epoch; 0: none */
 	atomic_uint_fast64_t left_out_ns; /* of samples, by rules */
@@ -59,6 +60,9 @@ void keeper_close(struct keeper *keeper);
 
 /* From the next epoch on. For any thread. Takes the settings. */
 void keeper_set(struct keeper *keeper, struct keeper_settings *settings);
+
+/* Sets settings->max_memory_bytes, likewise. */
+void keeper_limit_memory(struct keeper *keeper, size_t bytes);
 
 /*
  * Labels the profile of an epoch and stores it until keeper_add() replaces it. What a rule leaves out, or could leave out

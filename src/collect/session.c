@@ -349,6 +349,7 @@ static int make_tables(struct session *session, struct error *error)
 	session->worker = worker_new(error);
 	if (!session->worker)
 		return error->code;
+	worker_limit_memory(session->worker, &options->memory);
 	worker_set_tables(session->worker, session->files, session->processes, session->runtimes);
 	if (options->labels & LABEL_CGROUP) {
 		session->cgroup_root_fd = cgroup_open_root(error);

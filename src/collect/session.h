@@ -92,6 +92,7 @@ struct session_options {
 	/* Ours is not raised, nor the opener's, and parsers have the lowest; process events are read less often. */
 	bool keeps_priority;
 	struct table_pace table_pace; /* .most_ns 0: the default */
+	struct worker_memory memory;  /* of the helper processes; zeros: no limit */
 	bool names_processes;	      /* parts have what their processes were called */
 	bool bpf_statistics; /* enable BPF run-time statistics; costs some 50 ns per sample */
 };

@@ -13,6 +13,7 @@
 #include "base/matcher.h"
 #include "sym/symbolizer.h"
 #include "view/table.h"
+#include "worker/worker.h"
 
 struct format;
 
@@ -89,6 +90,8 @@ struct stack_options {
 	size_t ring_bytes, max_counts; /* 0: chosen from the expected load */
 	size_t max_buffer_bytes;       /* see struct session_options */
 	size_t max_profile_bytes;      /* limit for different stacks; 0: default */
+	/* Of the helper processes that make unwind tables, and that read symbols; zeros: no limit. */
+	struct worker_memory table_memory, name_memory;
 };
 
 /* --- probes ----------------------------------------------------------------------------------- */

@@ -176,6 +176,7 @@ int session_names_init(struct session_names *names, struct session *session,
 	symbolizer.kernel = (struct kernel_names){.name = kernel_ask};
 	symbolizer.kernel_fallback = kallsyms_names(&names->kallsyms);
 	symbolizer.leave_files = options->no_symbols; /* another machine names them */
+	symbolizer.memory = options->name_memory;
 	/* With --interval, tables are still made while names are looked up. */
 	if (!tasks->interval_ns)
 		symbolizer.worker = session_worker(session);

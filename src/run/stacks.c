@@ -151,6 +151,7 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.max_buffer_bytes = options->max_buffer_bytes,
 		.max_profile_bytes =
 			options->max_profile_bytes ? options->max_profile_bytes : MAX_PROFILE_BYTES,
+		.memory = options->table_memory,
 		.is_governed = source->is_governed,
 		.table_pace = source->table_pace,
 		.keeps_priority = stacks->command->take != NULL,

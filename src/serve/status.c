@@ -223,6 +223,13 @@ static void write_agent(const struct status *status, FILE *out)
 		      "stook_agent_cpu_seconds_total{part=\"processes\"} %.9g\n"
 		      "stook_agent_cpu_seconds_total{part=\"programs\"} %.9g\n",
 		      (double)status->own_ns / 1e9, (double)status->bpf_ns / 1e9);
+	counter(out, "stook_agent_unwind_tables_left_out_total",
+		"Files without an unwind table, which needs too much of --max-memory.",
+		status->nr_tables_left_out);
+	counter(out, "stook_agent_names_left_out_total",
+		"Files left without names in an epoch: reading their symbols needs too much of "
+		"--max-memory.",
+		status->nr_names_left_out);
 	gauge(out, "stook_agent_memory_bytes", "Memory of the agent's processes and kernel maps.",
 	      (double)status->memory_bytes);
 	gauge(out, "stook_sampling_rate_hertz", "Samples per second on each CPU; 0 in a pause.",

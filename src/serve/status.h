@@ -29,7 +29,9 @@ struct status {
 	uint64_t nr_stored, nr_dropped; /* epochs */
 	uint64_t own_ns, bpf_ns;	/* CPU time */
 	uint64_t memory_bytes;
-	double rate_hz, budget; /* samples per second and CPU; share of the machine, 0: none */
+	uint64_t nr_tables_left_out,
+		nr_names_left_out; /* they need too much memory; see the metrics */
+	double rate_hz, budget;	   /* samples per second and CPU; share of the machine, 0: none */
 };
 
 struct status_page {

@@ -37,6 +37,8 @@
 #include "store/store_state.h"
 #include "store/unnamed.h"
 
+#define CACHE_BYTES (2000 << 10) /* SQLite's, of a connection */
+
 #define NS_PER_MINUTE 60000000000ULL
 #define NS_PER_HOUR   (60 * NS_PER_MINUTE)
 
@@ -265,6 +267,14 @@ bool store_is_there(const struct store *store)
 	return status.st_dev == store->device && status.st_ino == store->inode;
 }
 
+static bool limit_cache(struct store *store, size_t bytes)
+{
+	char pragma[64];
+
+	(void)snprintf(pragma, sizeof(pragma), "PRAGMA cache_size = -%zu", bytes >> 10);
+	return store_execute(store, pragma);
+}
+
 static int open_database(struct store *store, bool writes, struct error *error)
 {
 	int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
@@ -277,7 +287,8 @@ static int open_database(struct store *store, bool writes, struct error *error)
 				 : error_no_memory(error, "for the store");
 	(void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
 	if (!store_execute(store, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
-				  "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY"))
+				  "PRAGMA temp_store = MEMORY") ||
+	    !limit_cache(store, CACHE_BYTES))
 		return store_error(store, error, "open");
 	result = check_version(store, writes, error);
 	if (result < 0 || !writes)
@@ -354,7 +365,10 @@ int store_open_reader(const char *path, store_open_fn *open, void *context, stru
 
 void store_limit_memory(struct store *store, size_t bytes)
 {
-	objects_limit(&store->objects, bytes);
+	const size_t cache_bytes = bytes / 2 < CACHE_BYTES ? bytes / 2 : CACHE_BYTES;
+
+	(void)limit_cache(store, cache_bytes); /* a failure shows when the store is written */
+	objects_limit(&store->objects, bytes - cache_bytes);
 }
 
 void store_close(struct store *store)

@@ -30,7 +30,7 @@ struct store;
 int store_open_writer(const char *path, struct store **ret, struct error *error);
 void store_close(struct store *store);
 
-/* Limits the memory in which a writer keeps the numbers of what it has stored; the rest is SQLite's cache, 2 MB. */
+/* Limits the memory of a writer: for the numbers of what it has stored, and for SQLite's cache, at most 2 MB. */
 void store_limit_memory(struct store *store, size_t bytes);
 
 /*

@@ -232,6 +232,11 @@ struct symbol_cache *symbol_cache_new(size_t max_bytes)
 	return cache;
 }
 
+void symbol_cache_limit(struct symbol_cache *cache, size_t max_bytes)
+{
+	cache->max_bytes = max_bytes;
+}
+
 void symbol_cache_free(struct symbol_cache *cache)
 {
 	size_t i;

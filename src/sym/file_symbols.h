@@ -47,7 +47,8 @@ size_t file_symbols_nr_failed(const struct file_symbols *symbols); /* malformed 
 
 struct symbol_cache;
 
-struct symbol_cache *symbol_cache_new(size_t max_bytes); /* NULL when out of memory */
+struct symbol_cache *symbol_cache_new(size_t max_bytes);	       /* NULL when out of memory */
+void symbol_cache_limit(struct symbol_cache *cache, size_t max_bytes); /* from now on */
 void symbol_cache_free(struct symbol_cache *cache);
 
 /* The identity of a file: build id and size if there is a trusted build id, else a number. */

@@ -383,6 +383,7 @@ static int ask(const struct asking *asking, struct names_answer *ret)
 		symbolizer->result.nr_tables_failed += ret->head.nr_failed;
 	} else {
 		read_budget_charge(budget, 0, err == -ECANCELED ? err : 0);
+		symbolizer->nr_over_memory += err == -ENOBUFS;
 	}
 	return err;
 }

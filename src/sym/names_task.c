@@ -418,9 +418,42 @@ static int find_in_file(struct worker_job *job, struct names_state *state,
 	return err;
 }
 
+/* Of a parser's memory, for what it keeps. If the rest is not enough for the next file, all that is kept goes. */
+#define KEPT_SHARE 0.75
+
+/* Makes the state, or sets its limits to those of this question. 0 or -ENOMEM. */
+static int settle_state(struct names_state **state, const struct worker_job *job,
+			const struct names_question *question)
+{
+	const uint64_t most = job->data_bytes ? (uint64_t)(KEPT_SHARE * (double)job->data_bytes)
+					      : question->max_bytes;
+	const size_t bytes = question->max_bytes < most ? question->max_bytes : most;
+
+	if (!*state)
+		*state = names_state_new(bytes);
+	if (!*state)
+		return -ENOMEM;
+	symbol_cache_limit((*state)->symbols, bytes);
+	run_time_maps_limit((*state)->maps, bytes);
+	return 0;
+}
+
+static int find(struct worker_job *job, struct names_state **state,
+		const struct names_question *question, const uint64_t *offsets,
+		struct names_answer *ret)
+{
+	int err = settle_state(state, job, question);
+
+	if (err < 0)
+		return err;
+	return question->is_run_time ? find_in_process(job, *state, question, offsets, ret)
+				     : find_in_file(job, *state, question, offsets, ret);
+}
+
 int names_task(struct worker_job *job, void **state)
 {
 	const uint8_t *head = bytes_skip(&job->question, sizeof(struct names_question));
+	struct names_state *kept = *state;
 	cleanup_free uint64_t *offsets = NULL;
 	struct names_question question;
 	struct names_answer answer;
@@ -432,17 +465,20 @@ int names_task(struct worker_job *job, void **state)
 	if (question.nr > NAMES_QUESTION_MAX || job->question.nr != question.nr * sizeof(*offsets))
 		return -EINVAL;
 	offsets = malloc(job->question.nr + 1);
-	if (!*state)
-		*state = names_state_new(question.max_bytes);
-	if (!offsets || !*state)
-		return -E2BIG;
+	if (!offsets)
+		return -ENOBUFS;
 	memcpy(offsets, job->question.at, job->question.nr);
-	err = question.is_run_time ? find_in_process(job, *state, &question, offsets, &answer)
-				   : find_in_file(job, *state, &question, offsets, &answer);
+	err = find(job, &kept, &question, offsets, &answer);
+	if (err == -ENOMEM && *state) { /* without the symbols of other files */
+		names_state_free(kept);
+		kept = NULL;
+		err = find(job, &kept, &question, offsets, &answer);
+	}
+	*state = kept;
 	if (err == 0) {
 		err = write_answer(job, &answer);
 		names_answer_clear(&answer);
 	}
 	/* -ENOMEM would mean that stook's memory is used up. */
-	return err == -ENOMEM ? -E2BIG : err;
+	return err == -ENOMEM ? -ENOBUFS : err;
 }

@@ -2,6 +2,8 @@
 #ifndef STOOK_SYM_NAMING_H
 #define STOOK_SYM_NAMING_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +15,9 @@
 struct symbolizer {
 	struct symbolizer_options options;
 	struct symbolizer_result result;
+	atomic_uint_fast64_t nr_over_memory;
+	atomic_uint_fast64_t little_bytes, much_bytes; /* for its worker, once has_new_limits */
+	atomic_bool has_new_limits;
 	struct worker *worker;	      /* its parsers find the names of code in files */
 	struct names_state *vdso;     /* the one file that is parsed here: it is the kernel's */
 	struct file_table *elsewhere; /* files found by path; options.files is NULL then */

@@ -43,6 +43,11 @@ struct run_time_maps *run_time_maps_new(size_t max_bytes)
 	return maps;
 }
 
+void run_time_maps_limit(struct run_time_maps *maps, size_t max_bytes)
+{
+	maps->max_bytes = max_bytes;
+}
+
 /* Forgets what was read. */
 static void forget(struct entry *entry)
 {

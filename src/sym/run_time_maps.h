@@ -29,6 +29,7 @@ struct run_time_maps;
  * older ones may be wrong.
  */
 struct run_time_maps *run_time_maps_new(size_t max_bytes);
+void run_time_maps_limit(struct run_time_maps *maps, size_t max_bytes); /* from now on */
 void run_time_maps_free(struct run_time_maps *maps);
 
 /* The files of a process, owned by the caller; -1: none. */

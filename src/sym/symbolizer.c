@@ -219,6 +219,26 @@ static void count(struct symbolizer *symbolizer, const struct profile *profile)
 	result->nr_unnamed = nr - result->nr_named;
 }
 
+void symbolizer_limit_memory(struct symbolizer *symbolizer, const struct worker_memory *memory)
+{
+	symbolizer->little_bytes = memory->little_bytes;
+	symbolizer->much_bytes = memory->much_bytes;
+	symbolizer->has_new_limits = true;
+}
+
+static void take_limits(struct symbolizer *symbolizer)
+{
+	if (atomic_exchange(&symbolizer->has_new_limits, false))
+		worker_limit_memory(
+			symbolizer->worker,
+			&(struct worker_memory){symbolizer->little_bytes, symbolizer->much_bytes});
+}
+
+uint64_t symbolizer_nr_over_memory(const struct symbolizer *symbolizer)
+{
+	return symbolizer->nr_over_memory;
+}
+
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 {
 	struct naming naming = {.symbolizer = symbolizer, .profile = profile};
@@ -230,6 +250,8 @@ int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 		return -ENOMEM;
 	if (symbolizer->options.worker)
 		worker_take_over(symbolizer->options.worker);
+	else
+		take_limits(symbolizer);
 	err = name_pending(&naming, pending, list_pending(symbolizer, profile, false, pending));
 	if (err >= 0) {
 		cut = err;
@@ -300,6 +322,8 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	symbolizer->options = *options;
 	symbolizer->worker = options->worker ? options->worker : worker_new(&error);
 	symbolizer->elsewhere = file_table_new(ELSEWHERE_OPEN_MAX);
+	if (symbolizer->worker && !options->worker)
+		worker_limit_memory(symbolizer->worker, &options->memory);
 	if (symbolizer->worker && !options->worker)
 		worker_set_tables(symbolizer->worker,
 				  options->files ? options->files : symbolizer->elsewhere, NULL,

@@ -41,6 +41,7 @@ struct symbolizer_options {
 	struct read_budget *budget; /* limit on reading and waiting; NULL: none */
 	/* Helper processes that others have used before, and do not need any more; NULL: new ones are started. */
 	struct worker *worker;
+	struct worker_memory memory; /* of new ones; zeros: no limit */
 };
 
 /* Modules whose naming the budget cut short: some of their frames may have no names. */
@@ -81,6 +82,12 @@ void symbolizer_change_profile(struct symbolizer *symbolizer);
 
 /* Sets the niceness of its own helper processes, as worker_set_niceness(). */
 void symbolizer_set_niceness(struct symbolizer *symbolizer, int niceness);
+
+/* Sets options.memory anew, from the next call of symbolizer_name() on. For any thread. */
+void symbolizer_limit_memory(struct symbolizer *symbolizer, const struct worker_memory *memory);
+
+/* How many times names were left out, because reading them takes more memory than that. For any thread. */
+uint64_t symbolizer_nr_over_memory(const struct symbolizer *symbolizer);
 
 /* The helper processes, for other questions between two calls of symbolizer_name(). */
 struct worker *symbolizer_worker(struct symbolizer *symbolizer);

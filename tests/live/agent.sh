@@ -54,9 +54,19 @@ refused() {
 
 # --- CPU time ---------------------------------------------------------------------------------------------
 
+# Prints how much memory the parsers of a process may allocate, each number once.
+parser_limits() {
+	local child
+	for child in $(pgrep -P "$1" -x stook-parser); do
+		awk '/^Max data size/ { print $5 }' "/proc/$child/limits"
+	done | sort -n | uniq
+}
+
 agent --store "$STORE" -F 199
 spend 600
 check "an agent beside it is refused" refused "$STORE"
+check_equal "memory: the parsers of unwind tables have 12 of 64 parts of the default" \
+	"$(parser_limits "$AGENT" | head -n 1)" $((12 * 2 << 20))
 end_agent
 check_equal "SIGTERM ends it well" $STATUS 0
 kept=$(sum_of pid "$LOAD")

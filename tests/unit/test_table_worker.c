@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/isolated.h"
 
 #include "unit/code_file.h"
 #include "unit/test.h"
@@ -314,6 +315,31 @@ TEST(table_worker_asks_the_cache_first)
 	close_desk(&desk);
 	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
 	CHECK_EQ(system(command), 0);
+}
+
+/* A table that little memory is not enough for is made with much. */
+TEST(table_worker_takes_more_memory)
+{
+	const struct worker_memory memory = {.little_bytes = 4096, .much_bytes = 256 << 20};
+	struct made_table made;
+	struct desk desk;
+	size_t nr;
+
+	if (ISOLATED_HAS_SHADOW)
+		SKIP("AddressSanitizer's shadow memory rules out a limit of memory");
+	desk = open_desk();
+	worker_limit_memory(desk.worker, &memory);
+	nr = test_nr_open();
+	CHECK_EQ(ask(&desk, 7, open_large()), 0);
+	made = take(&desk);
+	CHECK_EQ(made.err, 0);
+	CHECK_EQ(made.number, 7);
+	CHECK(made.table.nr_pages > 0);
+	CHECK_EQ(table_worker_nr_waiting(desk.tables), 0);
+	unwind_table_clear(&made.table);
+	worker_end(desk.worker);
+	CHECK(test_nr_open() <= nr);
+	close_desk(&desk);
 }
 
 TEST(table_worker_without_memory)

@@ -34,11 +34,13 @@ static const struct table_pace default_pace = {.most_ns = 2 * NS_PER_SEC, .share
 struct wish {
 	struct table_wish wish;
 	uint64_t samples; /* waiting for it */
+	bool is_large;	  /* little memory was not enough: see worker_limit_memory() */
 };
 
 /* The table that a parser is compiling. */
 struct making {
 	struct table_worker *tables;
+	struct wish wish; /* its descriptor is ours */
 	struct made_table made;
 	bool may_cache, is_loading; /* is_loading: from the cache; the parser waits */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
@@ -155,8 +157,11 @@ void table_worker_free(struct table_worker *tables)
 		(void)close(tables->wishes[i].wish.fd);
 	for (i = 0; i < tables->nr_made; i++)
 		unwind_table_clear(&tables->made[i].table);
-	for (i = 0; i < ARRAY_SIZE(parsers); i++)
+	for (i = 0; i < ARRAY_SIZE(parsers); i++) {
 		unwind_table_clear(&tables->making[i].made.table);
+		if (tables->making[i].tables)
+			(void)close(tables->making[i].wish.wish.fd);
+	}
 	table_store_free(tables->store);
 	free(tables->wishes);
 	free(tables->made);
@@ -243,18 +248,30 @@ static size_t find_wish(const struct table_worker *tables, bool may_cache)
 	return best;
 }
 
-static void drop_wish(struct table_worker *tables, size_t i)
+static void remove_wish(struct table_worker *tables, size_t i)
 {
-	(void)close(tables->wishes[i].wish.fd);
 	tables->nr_wishes--;
 	memmove(&tables->wishes[i], &tables->wishes[i + 1],
 		(tables->nr_wishes - i) * sizeof(*tables->wishes));
 }
 
-/* Adds a finished table. Its space was reserved with the request. */
-static void add_made(struct table_worker *tables, const struct made_table *made)
+/* Adds the finished table. Its space was reserved with the request. */
+static void finish_making(struct table_worker *tables, struct making *making)
 {
-	tables->made[tables->nr_made++] = *made;
+	tables->made[tables->nr_made++] = making->made;
+	(void)close(making->wish.wish.fd);
+	*making = (struct making){0};
+}
+
+/* Puts the request back, to be made with much memory. False if there is no room. */
+static bool ask_for_more(struct table_worker *tables, struct making *making)
+{
+	making->wish.is_large = true;
+	if (ARRAY_ADD(tables->wishes, tables->nr_wishes, tables->wish_capacity, making->wish) < 0)
+		return false;
+	unwind_table_clear(&making->made.table);
+	*making = (struct making){0};
+	return true;
 }
 
 /* Sends the next request to an idle parser. */
@@ -271,6 +288,7 @@ static void ask_next(struct table_worker *tables, enum parser parser, struct mak
 			.file = wish->file,
 			.most_ns = tables->most_ns,
 			.most_bytes = sizeof(struct unwind_file_header) + tables->max_bytes,
+			.is_large = tables->wishes[i].is_large,
 			.place = answer_want,
 			.context = making,
 		};
@@ -280,13 +298,14 @@ static void ask_next(struct table_worker *tables, enum parser parser, struct mak
 			return;
 		*making = (struct making){
 			.tables = tables,
+			.wish = tables->wishes[i],
 			.made = {.number = wish->number, .err = err},
 			.may_cache = may_cache,
 		};
-		drop_wish(tables, i);
+		remove_wish(tables, i);
 		if (err == 0)
 			return;
-		add_made(tables, &making->made);
+		finish_making(tables, making);
 	}
 }
 
@@ -337,8 +356,9 @@ static void fetch(struct table_worker *tables, enum parser parser, struct making
 	if (err == -EAGAIN)
 		return;
 	making->made.err = read_answer(making, err, bytes, nr);
-	add_made(tables, &making->made);
-	*making = (struct making){0};
+	if (err == -ENOBUFS && !making->wish.is_large && ask_for_more(tables, making))
+		return;
+	finish_making(tables, making);
 }
 
 bool table_worker_take(struct table_worker *tables, struct made_table *ret)

@@ -116,10 +116,13 @@ static int add_table(struct unwinder *unwinder, uint32_t file)
 			 (struct table){.file = file});
 }
 
-/* A table that needs most of the memory would displace all others, again and again. */
+/*
+ * A table that needs most of the memory would displace all others, again and again. On its way there are three copies of
+ * it outside of the pool: the answer, what was read of it, and the table.
+ */
 static size_t max_table_bytes(const struct unwinder *unwinder)
 {
-	return unwinder->options.max_bytes / 2;
+	return unwinder->options.max_bytes / 3;
 }
 
 struct unwinder *unwinder_new(const struct unwinder_options *options, struct error *error)
@@ -465,7 +468,8 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	table->not_before = unwinder->epoch + 1; /* for the case that loading fails */
 	if (is_temporary(made->err))
 		return;
-	unwinder->cost.nr_too_large += made->err == -EMSGSIZE || made->err == -E2BIG;
+	unwinder->cost.nr_too_large +=
+		made->err == -EMSGSIZE || made->err == -E2BIG || made->err == -ENOBUFS;
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > max_table_bytes(unwinder)) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
