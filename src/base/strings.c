@@ -37,7 +37,7 @@ int64_t strings_add_bytes(struct strings *strings, const char *bytes, size_t nr)
 	const uint64_t hash = hash_key(bytes, nr);
 	/* Part of one of ours? It then moves with the others. */
 	const uintptr_t own = (uintptr_t)bytes - (uintptr_t)strings->block;
-	const bool is_own = strings->block && own < strings->nr_bytes;
+	const bool is_own = own < strings->nr_bytes;
 	size_t probe = 0;
 	uint32_t number;
 
