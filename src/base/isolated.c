@@ -370,20 +370,20 @@ static bool is_uninterruptible(pid_t pid)
 static bool kill_child(const struct isolated_child *child)
 {
 	struct isolated_child killed = {.stop_fd = -1};
+	bool is_allowed; /* without CAP_KILL, a child of another user cannot be killed */
 	int tries = 0;
 
-	/* A pidfd can't refer to another process later, as a reused pid can. */
-	if (child->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
-	else
+	if (child->pidfd < 0) {
 		(void)kill(child->pid, SIGKILL);
-	if (child->pidfd < 0)
 		return true;
+	}
+	/* It can't refer to another process later, as a reused pid can. */
+	is_allowed = syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0) == 0;
 	do {
 		killed.deadline_ns = clock_now_ns() + KILLED_NS;
 		if (await(&killed, child->pidfd) == 0)
 			return true;
-	} while (++tries < KILLED_TRIES && !is_uninterruptible(child->pid));
+	} while (is_allowed && ++tries < KILLED_TRIES && !is_uninterruptible(child->pid));
 	return false;
 }
 
