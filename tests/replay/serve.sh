@@ -21,10 +21,11 @@ $tools/store_cost -k 72 -b $begin "$store" "$T/in.pb.gz" || fail "store" "cannot
 
 # serve ARG…: starts a server; its pid is in $SERVER.
 serve() {
+	rm -f "$T/err" # an earlier server's message
 	"$STOOK" serve --store "$store" "$@" 2>"$T/err" </dev/null &
 	SERVER=$!
 	STARTED+=("$SERVER")
-	wait_until 20 grep -q '^stook: serving' "$T/err"
+	wait_until 20 grep -qs '^stook: serving' "$T/err"
 }
 end_server() { kill "$SERVER"; wait "$SERVER" 2>/dev/null || :; }
 get() { curl -sS -m 20 --unix-socket "$T/s" "$@" 2>&1; }
