@@ -534,8 +534,8 @@ static __noinline void arrive(struct task_struct *next, const struct moment *now
 		return;
 	}
 	/*
-	 * The iterator has not come to it yet. A thread that had been asleep was seen when it was woken (not if the end of
-	 * its sleep is when it runs).
+	 * The iterator has not come to it yet. A thread that had been asleep was found when it was woken, unless wake-ups
+	 * are not followed: waits for futexes last until the thread runs.
 	 */
 	if (!first_sight(now, next, bpf_get_smp_processor_id(),
 			 finds_futexes ? WIRE_SLEEPING : WIRE_RUNNABLE, &first)) {

@@ -497,9 +497,14 @@ static void end_pause(struct agent *agent, unsigned reason)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+static size_t share_of(uint64_t memory_bytes, unsigned shares)
+{
+	return (size_t)memory_bytes / SHARES * shares;
+}
+
 static size_t pool_bytes(const struct agent *agent, unsigned shares)
 {
-	return (size_t)(agent->options->max_memory_bytes >> agent->nr_halvings) / SHARES * shares;
+	return share_of(agent->options->max_memory_bytes >> agent->nr_halvings, shares);
 }
 
 /* The session takes its pools when it begins, the other threads at their next epoch. */
@@ -570,7 +575,7 @@ static struct keeper_settings *make_settings(struct agent_options *options)
 	*settings = (struct keeper_settings){
 		.retain_ns = options->retain_ns,
 		.max_bytes = options->max_disk_bytes,
-		.max_memory_bytes = options->max_memory_bytes / SHARES * STORE_SHARES,
+		.max_memory_bytes = share_of(options->max_memory_bytes, STORE_SHARES),
 		.is_off_cpu = options->off_cpu,
 		.rules = options->rules,
 	};

@@ -322,12 +322,12 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	symbolizer->options = *options;
 	symbolizer->worker = options->worker ? options->worker : worker_new(&error);
 	symbolizer->elsewhere = file_table_new(ELSEWHERE_OPEN_MAX);
-	if (symbolizer->worker && !options->worker)
+	if (symbolizer->worker && !options->worker) {
 		worker_limit_memory(symbolizer->worker, &options->memory);
-	if (symbolizer->worker && !options->worker)
 		worker_set_tables(symbolizer->worker,
 				  options->files ? options->files : symbolizer->elsewhere, NULL,
 				  NULL);
+	}
 	symbolizer->vdso = names_state_new(options->max_bytes);
 	symbolizer->options.places.crcs = &symbolizer->crcs;
 	symbolizer->options.places.budget = options->budget;
