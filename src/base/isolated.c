@@ -33,7 +33,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 
 #define PIECE_BYTES   (32u << 10)
 #define KILLED_NS     (NS_PER_SEC / 5) /* time in which a child ends that is killed … */

@@ -46,7 +46,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/isolated.h"
 #include "cmd/options/option_table.h"
 #include "cmd/outputs.h"

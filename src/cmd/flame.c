@@ -20,7 +20,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/out_file.h"
+#include "base/file/out_file.h"
 #include "run/complain.h"
 #include "run/outputs.h"
 #include "cmd/inputs.h"

@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "cmd/options/output_options.h"
 #include "profile/merge.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "cmd/commands.h"
 #include "run/complain.h"
 #include "run/run.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/out_file.h"
+#include "base/file/out_file.h"
 #include "cmd/options/option_table.h"
 #include "view/table.h"
 

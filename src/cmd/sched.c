@@ -24,7 +24,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "cmd/options/task_options.h"
 #include "cmd/outputs.h"

@@ -30,7 +30,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "kernel/cpus.h"
 #include "kernel/perf_open.h"

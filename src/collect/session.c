@@ -25,7 +25,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "collect/drain.h"
 #include "collect/sideband.h"
 #include "kernel/kernel_ask.h"

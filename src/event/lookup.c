@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/closest.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "event/generic.h"
 #include "event/models.h"

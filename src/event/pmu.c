@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 
 /* Beyond these, PMUs, formats and aliases are left out. The kernel's largest PMUs have some hundred events. */

@@ -13,8 +13,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
-#include "base/read_budget.h"
+#include "base/file/fd_io.h"
+#include "base/file/read_budget.h"
 #include "format/gzip.h"
 
 #define HEAD_BYTES 4096 /* the content examined to detect the format */

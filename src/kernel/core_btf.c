@@ -26,7 +26,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 
 #define MAX_TYPEDEFS 32 /* typedefs and qualifiers in a chain */
 #define MAX_DEPTH    8	/* of nested unnamed structs and arrays */

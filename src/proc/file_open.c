@@ -27,7 +27,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 
 /* Missing in linux/magic.h. */
 #define CONFIGFS_MAGIC	 0x62656570

@@ -32,7 +32,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/protobuf.h"
 #include "proc/mappings.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 
 /* An environment is searched so far. The kernel's limit for one with its command line is 6 MB by default. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 #include "profile/profile.h"
 #include "run/config.h"
 #include "sym/symbolizer.h"

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "base/out_file.h"
+#include "base/file/out_file.h"
 #include "format/format.h"
 #include "run/config.h"
 #include "worker/sandbox.h"

@@ -18,7 +18,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/hash.h"
 #include "proc/process_context.h"
 #include "proc/process_info.h"

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "serve/server.h"
 #include "worker/sandbox.h"

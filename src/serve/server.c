@@ -37,7 +37,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/isolated.h"
 #include "serve/api.h"
 #include "serve/http.h"

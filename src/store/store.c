@@ -30,7 +30,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/out_file.h"
+#include "base/file/out_file.h"
 #include "base/text.h"
 #include "profile/profile.h"
 #include "store/read_vfs.h"
@@ -196,7 +196,7 @@ static int check_version(const struct store *store, bool writes, struct error *e
 }
 
 /*
- * Refuses files that another user has put into a shared directory (base/out_file.h): their owner could read or change
+ * Refuses files that another user has put into a shared directory (base/file/out_file.h): their owner could read or change
  * what is stored. Checked before anything is read, and again when SQLite has made its files.
  */
 static int check_owners(const struct store *store, struct error *error)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 
 /* A map with this many ranges, or bytes of names, is full. */
 #define CODE_MAP_MAX_RANGES	(8u << 20)

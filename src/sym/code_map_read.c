@@ -30,7 +30,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "sym/code_map.h"

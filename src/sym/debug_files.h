@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 #include "elf/image/debug_link.h"
 #include "elf/image/elf_image.h"
 #include "sym/debuginfod.h"

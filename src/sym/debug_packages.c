@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 
 #define LIST_MAX_BYTES (4U << 20) /* per package: larger ones list documentation and headers */

@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file/own_folder.h"
 #include "base/isolated.h"
-#include "base/own_folder.h"
 #include "elf/image/debug_link.h"
 #include "proc/process_info.h"
 #include "worker/confine.h"

@@ -10,7 +10,7 @@
 #define STOOK_SYM_DEBUGINFOD_H
 
 #include "base/clock.h"
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 #include "worker/worker.h"
 
 struct debuginfod;

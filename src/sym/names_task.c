@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 
 /* Limit on the length of _start, the code at the entry point. */
 #define START_BYTES 64

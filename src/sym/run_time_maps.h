@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 #include "sym/code_map.h"
 
 struct run_time_maps;

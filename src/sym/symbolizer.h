@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 #include "proc/file_table.h"
 #include "proc/runtime_table.h"
 #include "profile/profile.h"

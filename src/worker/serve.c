@@ -28,9 +28,9 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
+#include "base/file/read_budget.h"
 #include "base/isolated.h"
-#include "base/read_budget.h"
 #include "worker/confine.h"
 #include "worker/message.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "fuzz/fuzz.h"
 #include "sym/code_map.h"
 #include "sym/run_time_maps.h"

@@ -21,7 +21,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/isolated.h"
 #include "fuzz/fuzz.h"
 #include "worker/confine.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "elf/unwind/unwind_cache.h"
 #include "elf/unwind/unwind_table.h"
 #include "fuzz/fuzz.h"

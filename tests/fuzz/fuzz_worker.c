@@ -22,7 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "fuzz/fuzz.h"
 #include "proc/mappings.h"

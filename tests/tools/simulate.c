@@ -29,7 +29,7 @@
 #include "agent/keeper.h"
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "collect/drain.h"
 #include "collect/part.h"
 #include "collect/sampler.h"

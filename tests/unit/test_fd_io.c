@@ -1,8 +1,8 @@
 /*
- * base/fd_io: complete reads and writes, or an error; an earlier stream error is still reported;
+ * base/file/fd_io: complete reads and writes, or an error; an earlier stream error is still reported;
  * lines do not depend on their position in the buffer.
  */
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 
 #include <errno.h>
 #include <signal.h>

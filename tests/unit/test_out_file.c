@@ -1,4 +1,4 @@
-/* base/out_file: a file that appears complete or not at all. */
+/* base/file/out_file: a file that appears complete or not at all. */
 #include "unit/test.h"
 
 #include <dirent.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/out_file.h"
+#include "base/file/out_file.h"
 
 /* Each test works in its own folder, which must be empty again at the end. */
 static char folder[64];

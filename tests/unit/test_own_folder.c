@@ -1,5 +1,5 @@
-/* base/own_folder: folders for another user. The cache of unwind tables tests those for ourselves. */
-#include "base/own_folder.h"
+/* base/file/own_folder: folders for another user. The cache of unwind tables tests those for ourselves. */
+#include "base/file/own_folder.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* base/read_budget: shares of parts, lasting refusals, and refunds. */
-#include "base/read_budget.h"
+/* base/file/read_budget: shares of parts, lasting refusals, and refunds. */
+#include "base/file/read_budget.h"
 
 #include <errno.h>
 #include <poll.h>

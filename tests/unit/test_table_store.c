@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "elf/unwind/unwind_compile.h"
 
 #include "unit/code_file.h"

@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/isolated.h"
 #include "proc/process_info.h"
 #include "run/run.h"

@@ -512,7 +512,7 @@ class New(Load):
     def begin(self):
         self.log = f"{self.folder}/log"
         self.start([sys.executable, f"{PROGRAMS}/starter.py", self.log,
-                    f"-I{ROOT}/src", "-D_GNU_SOURCE", f"{ROOT}/src/base/out_file.c"],
+                    f"-I{ROOT}/src", "-D_GNU_SOURCE", f"{ROOT}/src/base/file/out_file.c"],
                    judged=True)
 
     def cpu_us(self):

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/closest.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 
 #define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: 256 + i */

@@ -20,7 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "elf/image/elf_image.h"
 
 #define DEBUG_FILE_MAX_BYTES (4ULL << 30) /* browsers' debug files have half of this */

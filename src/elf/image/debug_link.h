@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 #include "elf/image/elf_image.h"
 
 #define DEBUG_LINK_NAME_BYTES 256

@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 
 /*
  * Executables have one to four code segments and one to three notes segments, of some hundred

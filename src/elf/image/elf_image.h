@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 
 #define BUILD_ID_MAX_BYTES 32
 

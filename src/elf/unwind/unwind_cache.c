@@ -39,9 +39,9 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
+#include "base/file/own_folder.h"
 #include "base/hash.h"
-#include "base/own_folder.h"
 
 /* --- a table as a file ----------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/strings.h"
 #include "format/text/json.h"
 #include "profile/profile.h"

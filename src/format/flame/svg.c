@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "format/flame/svg_graph.h"
 #include "format/flame/svg_text.h"

@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/strings.h"
 #include "base/text.h"
 #include "format/folded/folded_test.h"

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "profile/sort.h"
 #include "view/diff/comparison.h"
 #include "view/named_stacks.h"

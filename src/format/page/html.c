@@ -21,7 +21,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "format/flame/flame.h"
 #include "format/flame/svg_text.h"
 #include "format/page/assets.h"

@@ -35,7 +35,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "format/perf/perf_script_parts.h"
 #include "profile/profile.h"

@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/hash.h"
 #include "base/protobuf.h"
 #include "base/strings.h"

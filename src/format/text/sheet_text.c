@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "base/text.h"
 #include "format/text/sheet_cells.h"
 #include "format/text/sheet_write.h"

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "kernel/load.h"
 #include "kernel/perf_open.h"
 

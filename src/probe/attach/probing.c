@@ -20,7 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "probe/attach/budget.h"
 #include "probe/attach/probe_groups.h"
 

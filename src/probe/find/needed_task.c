@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "elf/image/elf_image.h"
 
 #define DYNAMIC_MAX_BYTES (64u << 10) /* more than in any known program */

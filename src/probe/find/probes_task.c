@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 #include "probe/find/pattern.h"
 #include "probe/find/user_file.h"
 

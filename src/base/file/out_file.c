@@ -5,7 +5,7 @@
  * on the way nor their owners. The result is a handle of the file's directory and a name in it.
  * Everything else uses these two, so nobody can exchange a directory in between.
  */
-#include "base/out_file.h"
+#include "base/file/out_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * A check costs little more than reading the clock, so that readers can check often. The stop
  * descriptor is polled only a hundred times a second.
  */
-#include "base/read_budget.h"
+#include "base/file/read_budget.h"
 
 #include <errno.h>
 #include <poll.h>

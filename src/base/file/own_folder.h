@@ -2,8 +2,8 @@
  * Opens a folder in which nobody but its owner, and root, can create or replace files: in it, paths need no further
  * checks. Creates it if necessary.
  */
-#ifndef STOOK_BASE_OWN_FOLDER_H
-#define STOOK_BASE_OWN_FOLDER_H
+#ifndef STOOK_BASE_FILE_OWN_FOLDER_H
+#define STOOK_BASE_FILE_OWN_FOLDER_H
 
 #include <stddef.h>
 #include <sys/types.h>

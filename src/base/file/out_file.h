@@ -17,8 +17,8 @@
  * through a hard link. Directories that are not sticky are considered owned by everyone who may
  * write to them, and nothing is checked there.
  */
-#ifndef STOOK_BASE_OUT_FILE_H
-#define STOOK_BASE_OUT_FILE_H
+#ifndef STOOK_BASE_FILE_OUT_FILE_H
+#define STOOK_BASE_FILE_OUT_FILE_H
 
 #include <stdbool.h>
 #include <stdio.h>

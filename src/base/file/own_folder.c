@@ -5,7 +5,7 @@
  * A folder for another owner appears with its owner, since an existing one of ours is never given away: it is created
  * with another name, and renamed.
  */
-#include "base/own_folder.h"
+#include "base/file/own_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

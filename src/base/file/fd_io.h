@@ -2,8 +2,8 @@
  * Complete reads and writes: of descriptors, handling short counts and EINTR; of streams; and of a
  * stream's lines. Also opens the standard streams and raises the limit of descriptors.
  */
-#ifndef STOOK_BASE_FD_IO_H
-#define STOOK_BASE_FD_IO_H
+#ifndef STOOK_BASE_FILE_FD_IO_H
+#define STOOK_BASE_FILE_FD_IO_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
  * more is read. The buffer grows only if a line does not fit. memchr() finds line ends at memory
  * speed.
  */
-#include "base/fd_io.h"
+#include "base/file/fd_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

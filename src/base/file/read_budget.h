@@ -6,8 +6,8 @@
  * The work is divided into parts, one for each file or process. A part may use half of the
  * remaining budget, so that no single file, however large, keeps the others from being read.
  */
-#ifndef STOOK_BASE_READ_BUDGET_H
-#define STOOK_BASE_READ_BUDGET_H
+#ifndef STOOK_BASE_FILE_READ_BUDGET_H
+#define STOOK_BASE_FILE_READ_BUDGET_H
 
 #include <stdint.h>
 
