@@ -184,21 +184,29 @@ static size_t nr_short_option(const struct joining *joining, const char *word, s
 		       : 0;
 }
 
-/* Where the password of the first URL in a word is; false: nowhere. */
+/* True for http and https, where a user without a password is most often a token. */
+static bool is_web(const char *scheme_end, size_t nr)
+{
+	return (nr >= 4 && !memcmp(scheme_end - 4, "http", 4)) ||
+	       (nr >= 5 && !memcmp(scheme_end - 5, "https", 5));
+}
+
+/* Where the password, or the token, of the first URL in a word is; false: nowhere. */
 static bool find_password(const char *word, size_t nr, size_t *ret_from, size_t *ret_to)
 {
-	const char *scheme = memmem(word, nr, "://", 3), *at, *colon;
-	size_t left;
+	const char *scheme_end = memmem(word, nr, "://", 3), *user, *at, *colon;
 
-	if (!scheme)
+	if (!scheme_end)
 		return false;
-	scheme += 3;
-	left = (size_t)(word + nr - scheme);
-	at = memrchr(scheme, '@', left);
-	colon = at ? memchr(scheme, ':', (size_t)(at - scheme)) : NULL;
-	if (!colon)
+	user = scheme_end + 3;
+	at = memrchr(user, '@', (size_t)(word + nr - user));
+	if (!at)
 		return false;
-	*ret_from = (size_t)(colon + 1 - word);
+	colon = memchr(user, ':', (size_t)(at - user));
+	if (!colon && (!is_web(scheme_end, (size_t)(scheme_end - word)) ||
+		       memchr(user, '/', (size_t)(at - user))))
+		return false;
+	*ret_from = (size_t)((colon ? colon + 1 : user) - word);
 	*ret_to = (size_t)(at - word);
 	return true;
 }
