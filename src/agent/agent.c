@@ -497,14 +497,9 @@ static void end_pause(struct agent *agent, unsigned reason)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static size_t share_of(uint64_t memory_bytes, unsigned shares)
-{
-	return (size_t)memory_bytes / SHARES * shares;
-}
-
 static size_t pool_bytes(const struct agent *agent, unsigned shares)
 {
-	return share_of(agent->options->max_memory_bytes >> agent->nr_halvings, shares);
+	return (size_t)(agent->options->max_memory_bytes >> agent->nr_halvings) / SHARES * shares;
 }
 
 /* The session takes its pools when it begins, the other threads at their next epoch. */
@@ -575,7 +570,6 @@ static struct keeper_settings *make_settings(struct agent_options *options)
 	*settings = (struct keeper_settings){
 		.retain_ns = options->retain_ns,
 		.max_bytes = options->max_disk_bytes,
-		.max_memory_bytes = share_of(options->max_memory_bytes, STORE_SHARES),
 		.is_off_cpu = options->off_cpu,
 		.rules = options->rules,
 	};
@@ -761,7 +755,8 @@ static int prepare(struct collector *collector, struct error *error)
 		return error_no_memory(error, "");
 	if (options->listen && open_server(agent, error) < 0)
 		return error->code;
-	if (keeper_open(&agent->keeper, options->store_path, make_settings(options), error) < 0)
+	if (keeper_open(&agent->keeper, options->store_path, make_settings(options),
+			pool_bytes(agent, STORE_SHARES), error) < 0)
 		return error->code;
 	agent->keeper.own_labels = agent->own_labels;
 	if (options->listen && !options->tasks.quiet)

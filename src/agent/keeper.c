@@ -55,6 +55,14 @@ static int settle(struct keeper *keeper, struct error *error)
 	return 0;
 }
 
+static void limit_memory(struct keeper *keeper)
+{
+	const size_t bytes = keeper->max_memory_bytes;
+
+	if (keeper->store && bytes)
+		store_limit_memory(keeper->store, bytes);
+}
+
 static int open_store(struct keeper *keeper, struct error *error)
 {
 	const struct timespec nap = {.tv_nsec = LOCK_NAP_NS};
@@ -68,8 +76,7 @@ static int open_store(struct keeper *keeper, struct error *error)
 	}
 	if (err)
 		return err;
-	if (keeper->settings->max_memory_bytes)
-		store_limit_memory(keeper->store, keeper->settings->max_memory_bytes);
+	limit_memory(keeper);
 	keeper->is_settled = false;
 	keeper->kept_from = NOTHING_KEPT;
 	return settle(keeper, error) == -EBADMSG ? -EBADMSG : 0;
@@ -101,13 +108,14 @@ static void free_settings(struct keeper_settings *settings)
 }
 
 int keeper_open(struct keeper *keeper, const char *path, struct keeper_settings *settings,
-		struct error *error)
+		size_t max_memory_bytes, struct error *error)
 {
 	int err;
 
 	*keeper = (struct keeper){
 		.path = strdup(path),
 		.settings = settings,
+		.max_memory_bytes = max_memory_bytes,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	if (!keeper->path || !settings)
@@ -134,25 +142,19 @@ void keeper_set(struct keeper *keeper, struct keeper_settings *settings)
 
 void keeper_limit_memory(struct keeper *keeper, size_t bytes)
 {
-	keeper->new_memory_bytes = bytes;
+	keeper->max_memory_bytes = bytes;
 }
 
 static void take_settings(struct keeper *keeper)
 {
 	struct keeper_settings *next = atomic_exchange(&keeper->next_settings, NULL);
-	size_t bytes = atomic_exchange(&keeper->new_memory_bytes, 0);
 
 	if (next) {
 		free_settings(keeper->settings);
 		keeper->settings = next;
 		keeper->expire_ns = 0;
-		bytes = next->max_memory_bytes;
 	}
-	if (!bytes)
-		return;
-	keeper->settings->max_memory_bytes = bytes; /* also of a store that is opened again */
-	if (keeper->store)
-		store_limit_memory(keeper->store, bytes);
+	limit_memory(keeper);
 }
 
 /* --- epochs ----------------------------------------------------------------------------------- */

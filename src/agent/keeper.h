@@ -23,9 +23,8 @@
 
 /* On the heap; the keeper frees it. */
 struct keeper_settings {
-	uint64_t retain_ns;	 /* the age at which everything is removed; 0: never */
-	uint64_t max_bytes;	 /* of the store; 0: no limit */
-	size_t max_memory_bytes; /* for the store; 0: its own limit */
+	uint64_t retain_ns; /* the age at which everything is removed; 0: never */
+	uint64_t max_bytes; /* of the store; 0: no limit */
 	bool is_off_cpu;
 	struct relabel_rules rules;
 };
@@ -44,7 +43,7 @@ struct keeper {
 	bool has_reported_unnamed; /* since then: that epochs stay without names */
 	uint64_t
 		kept_from; /* the store has all epochs from this number on, with names or without */
-	atomic_size_t new_memory_bytes; /* the store's limit from the next epoch on; 0: unchanged */
+	atomic_size_t max_memory_bytes; /* of the store, from the next epoch on; 0: its own limit */
 	atomic_uint_fast64_t nr_stored, nr_dropped, bytes;
 	atomic_uint_fast64_t stored_ns;	  /* CLOCK_MONOTONIC, of the last epoch; 0: none */
 	atomic_uint_fast64_t left_out_ns; /* of samples, by rules */
@@ -55,13 +54,13 @@ struct keeper {
 
 /* The caller calls keeper_close(), also after a failure. Takes the settings. 0 or a negative errno. */
 int keeper_open(struct keeper *keeper, const char *path, struct keeper_settings *settings,
-		struct error *error);
+		size_t max_memory_bytes, struct error *error);
 void keeper_close(struct keeper *keeper);
 
 /* From the next epoch on. For any thread. Takes the settings. */
 void keeper_set(struct keeper *keeper, struct keeper_settings *settings);
 
-/* Sets settings->max_memory_bytes, likewise. */
+/* Likewise. */
 void keeper_limit_memory(struct keeper *keeper, size_t bytes);
 
 /*

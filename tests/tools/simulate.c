@@ -853,7 +853,7 @@ static void open_store(void)
 	(void)snprintf(sim.store_folder, sizeof(sim.store_folder), "/tmp/stook-simulate.XXXXXX");
 	need(mkdtemp(sim.store_folder), "cannot make a folder");
 	(void)snprintf(path, sizeof(path), "%s/store", sim.store_folder);
-	need(keeper_open(&sim.keeper, path, settings, &error) == 0, "cannot open the store");
+	need(keeper_open(&sim.keeper, path, settings, 0, &error) == 0, "cannot open the store");
 }
 
 static void close_store(void)

@@ -25,7 +25,7 @@ static void begin_with(const char *rule)
 
 	if (rule)
 		CHECK_EQ(relabel_rules_add(&settings->rules, rule, &error), 0);
-	CHECK_EQ(keeper_open(&keeper, in_folder("store"), settings, &error), 0);
+	CHECK_EQ(keeper_open(&keeper, in_folder("store"), settings, 0, &error), 0);
 }
 
 static void begin(void)
