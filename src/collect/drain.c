@@ -36,7 +36,7 @@
 #define MAX_STRINGS (1U << 20)
 
 /* Memory for records that is kept where none wait. */
-#define KEPT_BYTES (1UL << 20)
+#define KEPT_BYTES (256UL << 10)
 
 struct pending_record {
 	uint64_t time_ns;
