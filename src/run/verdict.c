@@ -732,7 +732,7 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 	if (session->nr_processes_refused)
 		say(verdict, "names",
 		    "the mappings of %zu processes could not be read, permission denied (needs "
-		    "CAP_SYS_PTRACE)",
+		    "CAP_SYS_PTRACE, and a security policy that allows it)",
 		    session->nr_processes_refused);
 	if (session->nr_files_silent)
 		say(verdict, "names",
