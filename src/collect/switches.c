@@ -67,6 +67,7 @@ struct switches {
 	struct u64_map ended; /* by task: start of those that ended since the threads were listed */
 
 	struct shown_threads shown;
+	struct shown_threads shown_before; /* while threads are read: those of the interval before */
 	struct sched_cpu *cpus;	     /* by number, as read last */
 	struct sched_sums *open;     /* by CPU: of the thread that is on it, since it was there */
 	struct shown *shown_cpus;    /* by CPU; start_ns is the idle time */
@@ -228,6 +229,7 @@ void switches_free(struct switches *switches)
 	if (switches->cgroup_root_fd > 0)
 		(void)close(switches->cgroup_root_fd);
 	shown_clear(&switches->shown);
+	shown_clear(&switches->shown_before);
 	u64_map_clear(&switches->listed_of);
 	u64_map_clear(&switches->running_on);
 	u64_map_clear(&switches->ended);
@@ -408,15 +410,21 @@ static int hand_out(struct switches *switches, uint64_t task, uint64_t start_ns,
 	size_t nr_cpus = switches->config->has_places ? switches->possible.end : 0, i;
 	uint64_t *ran_before = NULL;
 	struct shown *before = find_shown(switches, &switches->shown, task, start_ns, &ran_before);
-	struct shown now = before ? *before : (struct shown){.start_ns = start_ns};
 	const struct sched_sums sums = thread->sums;
+	struct shown now;
 	int err = 0;
 
+	if (!before)
+		before = find_shown(switches, &switches->shown_before, task, start_ns, &ran_before);
+	now = before ? *before : (struct shown){.start_ns = start_ns};
 	take_new(&now.sums, &sums, &thread->sums);
+	for (i = 0; i < nr_cpus && ran_before; i++)
+		if (ran_ns[i] < ran_before[i])
+			ran_ns[i] = ran_before[i];
 	if (next)
 		err = note_shown(switches, next, task, &now, ran_ns);
-	for (i = 0; i < nr_cpus; i++)
-		ran_ns[i] -= ran_before && ran_before[i] < ran_ns[i] ? ran_before[i] : 0;
+	for (i = 0; i < nr_cpus && ran_before; i++)
+		ran_ns[i] -= ran_before[i];
 	thread->ran_ns = nr_cpus ? ran_ns : NULL;
 	if (err || is_nothing(&thread->sums))
 		return err;
@@ -662,7 +670,7 @@ static int take_new_thread(struct switches *switches, const struct sched_listed 
 
 static int take_threads(struct switches *switches, struct error *error)
 {
-	struct shown_threads next = {0}, before;
+	struct shown_threads next = {0};
 	struct row_reader reader = {switches, &next};
 	size_t i;
 	int err;
@@ -672,9 +680,8 @@ static int take_threads(struct switches *switches, struct error *error)
 	switches->is_reading = true;
 	err = epochs_read_hash(bpf_map__fd(switches->bpf->maps.threads), sizeof(uint64_t),
 			       thread_bytes(switches), take_row, &reader);
-	before = switches->shown;
+	switches->shown_before = switches->shown;
 	switches->shown = next;
-	shown_clear(&before);
 	/* Threads that ended meanwhile, after which the ones without a row are new. */
 	if (!err)
 		err = switches_poll(switches, error);
@@ -682,6 +689,7 @@ static int take_threads(struct switches *switches, struct error *error)
 	for (i = 0; i < switches->nr_listed && !err; i++)
 		if (switches->listed[i].start_ns)
 			err = take_new_thread(switches, &switches->listed[i], &switches->shown);
+	shown_clear(&switches->shown_before);
 	return err;
 }
 
