@@ -88,8 +88,8 @@ static __always_inline void give_back(struct wire_lock_wait *slot)
 	barrier();
 	/* First: whoever interrupts this must not find the next owner with this lock. */
 	slot->lock = 0;
-	barrier();
-	slot->task = 0;
+	/* Fully ordered: on another CPU, the stores above must not reach the next owner. */
+	(void)__sync_lock_test_and_set(&slot->task, 0);
 }
 
 static __always_inline enum wire_state kind_of(__u32 flags)
