@@ -2,8 +2,9 @@
 #ifndef STOOK_BPF_REGISTERS_X86_H
 #define STOOK_BPF_REGISTERS_X86_H
 
-#define USER_CS	  0x33
-#define USER32_CS 0x23
+#define USER_CS	    0x33
+#define XEN_USER_CS 0xe033 /* in paravirtual guests, for interrupts */
+#define USER32_CS   0x23
 
 /* from: struct pt_regs, of the context (verifier rewrites the accesses) or a copy. */
 #define COPY_REGISTERS(walk, from)                                              \
@@ -20,7 +21,7 @@
 	} while (0)
 
 #define IS_USER_MODE(regs)   (((regs)->cs & 3) == 3)
-#define IS_WIDE_USER(regs)   ((regs)->cs == USER_CS)
+#define IS_WIDE_USER(regs)   ((regs)->cs == USER_CS || (regs)->cs == XEN_USER_CS)
 #define IS_NARROW_USER(regs) ((regs)->cs == USER32_CS)
 
 #define USER_PC(regs) ((regs)->ip)
