@@ -41,17 +41,18 @@ static bool has_user_stack(void)
 
 /*
  * At its first instruction a function has no frame yet, so the frame pointer leads to the caller's
- * caller. The caller is inserted, unless the kernel has done so (x86, Linux 6.11).
+ * caller. The caller is put in front of the nr frames that begin at the second entry, unless the kernel has done so
+ * (x86, Linux 6.11) or it cannot be read: false.
  */
-static __u32 add_caller(struct stack_context *ctx, struct scratch *scratch, __u32 nr)
+static bool add_caller(struct stack_context *ctx, struct scratch *scratch, __u32 nr)
 {
 	__u64 caller;
 
 	if (READ_CALLER(&ctx->regs, &caller) || (nr > 1 && scratch->frames[2] == caller))
-		return nr;
+		return false;
 	scratch->frames[0] = USER_PC(&ctx->regs);
 	scratch->frames[1] = caller;
-	return nr + 1;
+	return true;
 }
 
 static int by_frame_pointers(struct stack_context *ctx, bool has_registers, struct scratch *scratch)
@@ -59,7 +60,7 @@ static int by_frame_pointers(struct stack_context *ctx, bool has_registers, stru
 	struct wire_record *record = &scratch->record;
 	bool at_entry = hits_are_entries && max_user_frames > 1 && has_registers &&
 			IS_USER_MODE(&ctx->regs);
-	__u32 bytes = (max_user_frames - at_entry) * sizeof(__u64), nr;
+	__u32 bytes = (max_user_frames - at_entry) * sizeof(__u64);
 	long got;
 
 	record->nr_user = 0;
@@ -68,13 +69,14 @@ static int by_frame_pointers(struct stack_context *ctx, bool has_registers, stru
 		return 0;
 	/* One entry is left free for the caller. */
 	got = bpf_get_stack(ctx, &scratch->frames[at_entry], bytes, BPF_F_USER_STACK);
+	if (got > 0 && at_entry && !add_caller(ctx, scratch, (__u32)got / sizeof(__u64))) {
+		at_entry = false;
+		got = bpf_get_stack(ctx, scratch->frames, bytes, BPF_F_USER_STACK);
+	}
 	if (got <= 0)
 		return 0;
-	nr = (__u32)got / sizeof(__u64);
 	record->user_end = got == bytes ? WALK_TRUNCATED : WALK_UNWOUND;
-	if (at_entry)
-		nr = add_caller(ctx, scratch, nr);
-	record->nr_user = nr;
+	record->nr_user = (__u32)got / sizeof(__u64) + at_entry;
 	return 0;
 }
 
