@@ -917,8 +917,9 @@ void sampler_add_cost(const struct sampler *sampler, struct sampler_cost *sum)
 	sum->nr_unweighed += sampler->bpf->bss->nr_unweighed;
 	sum->nr_unmeasured += sampler->bpf->bss->nr_unmeasured;
 	(void)add_runs(sampler->bpf->progs.switched, sum);
+	(void)add_runs(sampler->bpf->progs.woken, sum);
 	(void)add_runs(sampler->bpf->progs.waking, sum);
-	(void)add_runs(sampler->bpf->progs.lock_wait_ends, sum);
+	sum->nr_nested += add_runs(sampler->bpf->progs.lock_wait_ends, sum);
 	sum->nr_nested += add_runs(sampler->bpf->progs.lock_wait_begins, sum);
 	for (i = 0; i < WIRE_MAX_EVENTS; i++)
 		(void)add_runs(*sample_program(sampler, i), sum);
