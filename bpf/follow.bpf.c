@@ -79,10 +79,8 @@ static bool is_marked(__u32 tgid)
 	return tgid == own_tgid || own_forks[tgid % OWN_SLOTS] == tgid;
 }
 
-__hidden bool is_own_fork(void)
+__hidden bool is_own_fork(struct task_struct *task)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-
 	return is_marked(BPF_CORE_READ(task, group_leader, real_parent, tgid));
 }
 

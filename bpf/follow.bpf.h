@@ -18,16 +18,28 @@ extern const volatile bool leaves_out_own, filter_cgroup;
 extern volatile __u32 own_tgid, own_forks[OWN_SLOTS];
 
 /*
- * True if the current process, whose pid is in its slot, is a fork of ours and not a later process
- * with the same pid.
+ * True if the task's process, whose pid is in its slot, is a fork of ours and not a later process with the same pid.
  */
-__hidden bool is_own_fork(void);
+__hidden bool is_own_fork(struct task_struct *task);
+
+static __always_inline bool may_be_own_fork(__u32 tgid)
+{
+	return leaves_out_own && tgid && own_forks[tgid % OWN_SLOTS] == tgid;
+}
 
 /* True if the current process, tgid, is ours and must be excluded. 0 is the idle task. */
 static __always_inline bool is_own(__u32 tgid)
 {
-	return leaves_out_own && tgid &&
-	       (tgid == own_tgid || (own_forks[tgid % OWN_SLOTS] == tgid && is_own_fork()));
+	return (leaves_out_own && tgid == own_tgid) ||
+	       (may_be_own_fork(tgid) &&
+		is_own_fork((struct task_struct *)bpf_get_current_task()));
+}
+
+/* Likewise, of any task. */
+static __always_inline bool is_own_task(struct task_struct *task, __u32 tgid)
+{
+	return (leaves_out_own && tgid == own_tgid) ||
+	       (may_be_own_fork(tgid) && is_own_fork(task));
 }
 
 /* A thread's tid (a leader's pid) in the profiler's pid namespace; 0 if not visible there. */

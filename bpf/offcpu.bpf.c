@@ -496,7 +496,7 @@ static __always_inline bool first_sight(const struct moment *now, struct task_st
 	state = is_new ? WIRE_RUNNABLE : refine(task, state);
 	if (!is_wanted_wait(task, state))
 		return false;
-	if (leaves_out_own && (tgid == own_tgid || own_forks[tgid % OWN_SLOTS] == tgid))
+	if (is_own_task(task, tgid))
 		return false;
 	if (!is_wanted_task(task) || has_refused_name(task))
 		return false;

@@ -407,7 +407,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	if (!task || !task->pid || task_state(task) & TASK_DEAD)
 		return 0;
 	tgid = task->tgid;
-	if (leaves_out_own && (tgid == own_tgid || own_forks[tgid % OWN_SLOTS] == tgid))
+	if (is_own_task(task, tgid))
 		return 0;
 	if (!is_wanted_by_number(task))
 		return 0;
