@@ -542,10 +542,11 @@ static __noinline void arrive(struct task_struct *next, const struct moment *now
 		note_seen(key);
 		return;
 	}
-	finish(now, key, &first);
 	waiting = entry_of(key);
+	/* No room: at each return it would be seen first, and all of its time would be added again. */
 	if (!waiting)
 		return;
+	finish(now, key, &first);
 	waiting->run_ns = first.run_ns;
 	waiting->back_ns = now->time_ns;
 }
