@@ -589,9 +589,14 @@ int woken(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	__u64 key = (__u64)task;
-	const __u64 began_ns = begin_timing(false);
-	struct wire_waiting *waiting = bpf_map_lookup_elem(&waiting_threads, &key);
+	struct wire_waiting *waiting;
+	__u64 began_ns;
 
+	/* As in waking(): it has not left its CPU, and interrupts may be enabled. */
+	if (task == (struct task_struct *)bpf_get_current_task())
+		return 0;
+	began_ns = begin_timing(false);
+	waiting = bpf_map_lookup_elem(&waiting_threads, &key);
 	if (!waiting && is_finding)
 		find_woken(task, key);
 	else if (waiting && waiting->since_ns && waiting->state != WIRE_RUNNABLE)
