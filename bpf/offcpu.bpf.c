@@ -744,7 +744,9 @@ int find_waiting(struct bpf_iter__task *ctx)
 	if (bpf_map_lookup_elem(&waiting_threads, &key) || !begin(&now))
 		return 0;
 	ATOMIC_ADD(now.counters->entries, -1ULL); /* it is one only if it is selected */
-	if (first_sight(&now, task, spare_slot, classify(task_state(task)), &found.waiting))
-		bpf_map_update_elem(&waiting_threads, &key, &found, BPF_NOEXIST);
+	if (first_sight(&now, task, spare_slot, classify(task_state(task)), &found.waiting) &&
+	    !bpf_map_update_elem(&waiting_threads, &key, &found, BPF_NOEXIST) &&
+	    task_state(task) & TASK_DEAD) /* it has run and ended meanwhile */
+		bpf_map_delete_elem(&waiting_threads, &key);
 	return 0;
 }
