@@ -378,7 +378,8 @@ static __always_inline void wake(__u64 key)
 {
 	struct sched_thread *thread = bpf_map_lookup_elem(&threads, &key);
 
-	if (thread)
+	/* The first since it left: a later one found it running, about to sleep. */
+	if (thread && !thread->woken_ns)
 		thread->woken_ns = bpf_ktime_get_ns();
 }
 

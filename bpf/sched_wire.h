@@ -76,7 +76,7 @@ struct sched_thread {
 	char comm[SCHED_COMM_BYTES];
 	struct sched_numbers last; /* when it last left a CPU */
 	__u64 left_ns;		   /* the time of that; 0: it has not */
-	__u64 woken_ns;		   /* by the clock only: the last wake-up since then; 0: none */
+	__u64 woken_ns;		   /* by the clock only: the first wake-up since then; 0: none */
 	__u32 was_queued;	   /* it was still runnable then, and the kernel does not know */
 	__u32 zero;
 	struct sched_sums sums;
