@@ -246,6 +246,10 @@ static __always_inline __u32 state_letter(__u32 state, bool is_preempted)
 		return 'X';
 	if (state & 0x2)
 		return state & 0x400 ? 'I' : 'D';
+	if (state & 0x9000) /* a spinlock of PREEMPT_RT, frozen */
+		return 'D';
+	if (state & 0x40)
+		return 'P';
 	if (state & 0x4)
 		return 'T';
 	return state & 0x8 ? 't' : 'S';
