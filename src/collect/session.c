@@ -345,6 +345,8 @@ static int make_tables(struct session *session, struct error *error)
 	session->runtimes = runtime_table_new();
 	if (!session->files || !session->runtimes || !session->profile)
 		return error_no_memory(error, "");
+	file_table_begin_at(session->files, options->first_file);
+	runtime_table_begin_at(session->runtimes, options->first_runtime);
 	session->processes = process_table_new(session->files);
 	session->worker = worker_new(error);
 	if (!session->worker)

@@ -94,6 +94,8 @@ struct session_options {
 	struct table_pace table_pace; /* .most_ns 0: the default */
 	struct worker_memory memory;  /* of the helper processes; zeros: no limit */
 	bool names_processes;	      /* parts have what their processes were called */
+	/* Numbers to begin with, those after the last of an earlier session: its parts may still be named. */
+	uint32_t first_file, first_runtime;
 	bool bpf_statistics; /* enable BPF run-time statistics; costs some 50 ns per sample */
 };
 

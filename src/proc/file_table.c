@@ -111,6 +111,16 @@ struct file_table *file_table_new(size_t max_open)
 	return table;
 }
 
+void file_table_begin_at(struct file_table *table, uint32_t number)
+{
+	table->next_number = number;
+}
+
+uint32_t file_table_next_number(const struct file_table *table)
+{
+	return table->next_number;
+}
+
 static void entry_free(struct entry *entry)
 {
 	if (entry->file.handle >= 0)

@@ -78,6 +78,13 @@ size_t file_table_max_roots(const struct file_table *table); /* ours included */
 void file_table_free(struct file_table *table);
 
 /*
+ * The number of the next new file, and what an empty table begins with instead of 0: a table that follows another one
+ * goes on from its numbers, which may still be in use.
+ */
+uint32_t file_table_next_number(const struct file_table *table);
+void file_table_begin_at(struct file_table *table, uint32_t number);
+
+/*
  * Returns the number of the file that process pid has mapped at [start, end). It wants a look if the file is
  * new, or if it is FILE_GONE after only a few attempts. -ENOMEM, or -ENOSPC beyond FILE_TABLE_MAX. If the
  * process' root is unknown, the file is opened only if it is also found below our own root.

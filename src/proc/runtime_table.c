@@ -132,6 +132,16 @@ struct runtime_table *runtime_table_new(void)
 	return calloc(1, sizeof(struct runtime_table));
 }
 
+void runtime_table_begin_at(struct runtime_table *table, uint32_t number)
+{
+	table->next_number = table->next_asked = number;
+}
+
+uint32_t runtime_table_next_number(const struct runtime_table *table)
+{
+	return table->next_number;
+}
+
 static void close_descriptors(struct runtime_process *process)
 {
 	cleanup_close_fd(&process->root_fd);

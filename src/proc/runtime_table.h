@@ -61,6 +61,10 @@ struct runtime_table;
 struct runtime_table *runtime_table_new(void); /* NULL when out of memory */
 void runtime_table_free(struct runtime_table *table);
 
+/* As file_table_next_number() and file_table_begin_at(). */
+uint32_t runtime_table_next_number(const struct runtime_table *table);
+void runtime_table_begin_at(struct runtime_table *table, uint32_t number);
+
 /*
  * Returns the number of a process (pid, start time and exec), which is inspected if it is new; or
  * -ENOMEM, or -ENOSPC beyond RUNTIME_TABLE_MAX. mappings: its mappings, with numbers of `files`.

@@ -156,6 +156,8 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.table_pace = source->table_pace,
 		.keeps_priority = stacks->command->take != NULL,
 		.names_processes = stacks->command->take != NULL,
+		.first_file = stacks->next_file,
+		.first_runtime = stacks->next_runtime,
 		.kernel_names = naming_options_kernel(&options->naming),
 		.bpf_statistics = stacks->collector.run->config->verbose,
 	};
@@ -556,8 +558,13 @@ int stacks_stop(struct stacks *stacks, struct error *error)
 	return session_stop(stacks->session, error) ?: hand_over(stacks, true, error);
 }
 
+/* Names are kept by the numbers of files and processes, so the next session goes on counting. */
 void stacks_end(struct stacks *stacks)
 {
+	if (!stacks->session)
+		return;
+	stacks->next_file = file_table_next_number(session_files(stacks->session));
+	stacks->next_runtime = runtime_table_next_number(session_runtimes(stacks->session));
 	session_free(stacks->session);
 	stacks->session = NULL;
 }

@@ -69,6 +69,7 @@ struct stacks {
 	struct outputs outputs;
 	struct out_file stats;
 	struct session *session;
+	uint32_t next_file, next_runtime; /* of the next session, see struct session_options */
 	struct session_names names;
 	struct intervals *intervals; /* with --interval */
 	bool is_gathering; /* with keep: intervals are not named yet, but with the next ones */

@@ -763,6 +763,28 @@ TEST(file_table_asks_several_processes_at_once)
 	file_table_free(table);
 }
 
+/* A session after a pause: names are still kept by the numbers of the session before. */
+TEST(file_table_goes_on_counting_after_another)
+{
+	struct file_table *before = file_table_new(1), *after = file_table_new(1);
+	struct file_table *names = file_table_new(1);
+
+	CHECK_EQ(file_table_next_number(before), 0);
+	CHECK_EQ(add(before, 1, 0, "/before"), 0);
+	CHECK_EQ(file_table_copy(names, before, 0), 0);
+	file_table_begin_at(after, file_table_next_number(before));
+	file_table_free(before);
+	CHECK_EQ(add(after, 2, 0, "/after"), 1);
+	CHECK_EQ(add(after, 1, 0, "/before"), 2);
+	CHECK_EQ(file_table_copy(names, after, 1), 0);
+	CHECK_STR(file_table_get(names, 0)->path, "/before");
+	CHECK_STR(file_table_get(names, 1)->path, "/after");
+	CHECK_EQ(file_table_get(after, 0)->state, FILE_FORGOTTEN);
+	CHECK_EQ(file_table_next_number(after), 3);
+	file_table_free(names);
+	file_table_free(after);
+}
+
 TEST(file_table_without_memory)
 {
 	struct file_table *table;

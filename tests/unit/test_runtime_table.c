@@ -355,6 +355,24 @@ TEST(runtime_table_forgets_processes_that_are_over)
 	end(table);
 }
 
+TEST(runtime_table_goes_on_counting_after_another)
+{
+	struct runtime_table *table = runtime_table_new();
+	uint32_t number;
+	int32_t pid;
+
+	begin();
+	runtime_table_begin_at(table, 7);
+	CHECK(!runtime_table_next_look(table, &number, &pid));
+	CHECK_EQ(runtime_table_add(table, NO_PID, 0, 1, mappings, files), 7);
+	CHECK_EQ(runtime_table_next_number(table), 8);
+	CHECK(runtime_table_next_look(table, &number, &pid));
+	CHECK_EQ(number, 7);
+	CHECK(!runtime_table_next_look(table, &number, &pid));
+	CHECK(!runtime_table_get(table, 0));
+	end(table);
+}
+
 /* --- mapped files ---------------------------------------------------------------------------- */
 
 static void check_runtime(const char *first, const char *second, const char *expected)
