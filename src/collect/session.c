@@ -1278,7 +1278,7 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 
 	if (nr_fds > SESSION_MAX_CALLER_FDS)
 		return error_set(error, -E2BIG, "too many descriptors to wait for: %zu", nr_fds);
-	while (go_on && clock_now_ns() < deadline_ns) {
+	do {
 		int err;
 
 		go_on = wait_once(session, next_wakeup(session, deadline_ns), fds, nr_fds);
@@ -1293,7 +1293,7 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 			err = probing_step(session->probing, &session->probing_next_ns, error);
 		if (err)
 			return err;
-	}
+	} while (go_on && clock_now_ns() < deadline_ns);
 	return 0;
 }
 

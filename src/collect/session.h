@@ -186,7 +186,8 @@ int session_start(struct session *session, struct error *error);
 
 /*
  * Samples until the deadline (CLOCK_MONOTONIC) or until one of the caller's descriptors is ready
- * (see their revents). At most SESSION_MAX_CALLER_FDS descriptors. Returns 0 or a negative errno.
+ * (see their revents). Polls at least once, even if the deadline has passed. At most SESSION_MAX_CALLER_FDS
+ * descriptors. Returns 0 or a negative errno.
  */
 int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *fds, size_t nr_fds,
 		 struct error *error);
