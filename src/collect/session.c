@@ -1267,7 +1267,11 @@ static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd 
 	if (nr_ready > 0 && !caller_ready)
 		nap(session);
 	now_ns = clock_now_ns();
-	session->idle_ns = now_ns < until_ns ? now_ns : until_ns;
+	if (now_ns > until_ns)
+		now_ns = until_ns;
+	/* An overdue poll, or the first one of probes: the rings were read after the wait was to end. */
+	if (now_ns > session->idle_ns)
+		session->idle_ns = now_ns;
 	return !caller_ready;
 }
 
