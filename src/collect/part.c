@@ -6,8 +6,6 @@
 
 #include <errno.h>
 
-#include "base/clock.h"
-
 /* The naming thread's copies are merged into its own table, which keeps fewer of them open. */
 #define PART_MAX_OPEN 8192
 
@@ -46,7 +44,6 @@ int part_take(const struct part_source *source, struct profile *taken, struct pr
 		.profile = taken,
 		.files = file_table_new(PART_MAX_OPEN),
 		.runtimes = runtime_table_new(),
-		.ended_ns = clock_read_ns(CLOCK_REALTIME),
 	};
 
 	if (!part.files || !part.runtimes || copy_modules(source, &part) < 0 ||

@@ -16,7 +16,7 @@ struct session_part {
 	struct file_table *files;
 	struct runtime_table *runtimes;
 	struct process_names names; /* if session_options has names_processes */
-	/* When the one before and this one were taken, CLOCK_REALTIME. */
+	/* By session_take_part(). When the first of its epochs began and the last one ended, CLOCK_REALTIME. */
 	uint64_t began_ns, ended_ns;
 	/* Period of the clock, times the samples that one represents; 0: no clock, or it varied. */
 	uint64_t period_ns;

@@ -86,7 +86,7 @@
 #define SAMPLING_NICE (-20)
 #define IDLE_NICE     19
 
-/* So soon after a part was taken, another rate is that of the whole next one. */
+/* So soon after a part began, another rate is that of the whole next one. */
 #define THIN_NS (100 * NS_PER_MS)
 
 /*
@@ -139,7 +139,8 @@ struct session {
 	uint64_t idle_ns, longest_stall_ns; /* see note_drained() */
 	uint64_t longest_turn_ns;	    /* see turn_epochs() */
 	uint64_t epoch_began_ns;
-	uint64_t swept_ns; /* when unused files were last closed */
+	uint64_t epoch_time_ns; /* likewise, CLOCK_REALTIME */
+	uint64_t swept_ns;	/* when unused files were last closed */
 	struct slicing slicing;
 	bool ring_is_busy;
 	bool has_raw;	  /* the last read of the ring brought raw records */
@@ -1105,6 +1106,7 @@ static int turn_epochs(struct session *session, uint64_t *ret_ended_ns, struct e
 		session->sources[i].epoch_records = 0;
 	}
 	session->epoch_began_ns = *ret_ended_ns;
+	session->epoch_time_ns = clock_read_ns(CLOCK_REALTIME);
 	slicing_begin_epoch(&session->slicing, current_epoch(session), *ret_ended_ns,
 			    clock_asleep_ns());
 	for (i = 0; i < session->nr_sources; i++)
@@ -1318,7 +1320,7 @@ int session_start(struct session *session, struct error *error)
 			return error->code;
 	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session->started_ns = clock_now_ns();
-	session->part_began_ns = clock_read_ns(CLOCK_REALTIME);
+	session->part_began_ns = session->epoch_time_ns = clock_read_ns(CLOCK_REALTIME);
 	session->one_of = 1;
 	session->polled_ns = session->epoch_began_ns = session->idle_ns = session->started_ns;
 	session->swept_ns = session->started_ns;
@@ -1474,6 +1476,7 @@ static void note_part(struct session *session, struct session_part *part)
 		session->options.nr_events == 1 && event_is_clock(&session->events[0].event);
 
 	part->began_ns = session->part_began_ns;
+	part->ended_ns = session->epoch_time_ns;
 	part->lost = nr_lost(session) - session->lost_before;
 	if (has_clock && !session->period_varies)
 		part->period_ns = sample_ns(session) * session->one_of;
