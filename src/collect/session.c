@@ -1109,6 +1109,8 @@ static int turn_epochs(struct session *session, uint64_t *ret_ended_ns, struct e
 	session->epoch_time_ns = clock_read_ns(CLOCK_REALTIME);
 	slicing_begin_epoch(&session->slicing, current_epoch(session), *ret_ended_ns,
 			    clock_asleep_ns());
+	if (session->unwinder)
+		unwinder_epoch_ends(session->unwinder);
 	for (i = 0; i < session->nr_sources; i++)
 		epochs_begin_ending(session->sources[i].epochs);
 	while (!have_ended(session)) {

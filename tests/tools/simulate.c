@@ -696,6 +696,7 @@ static void end_epoch(void)
 
 	if (unwind_pool_limbo_bytes(unwinder_pool(sim.unwinder)) > sim.most_limbo)
 		sim.most_limbo = unwind_pool_limbo_bytes(unwinder_pool(sim.unwinder));
+	unwinder_epoch_ends(sim.unwinder);
 	unwinder_epoch_ended(sim.unwinder, ended);
 	(void)read_all();
 	while ((slot = u64_map_next(&sim.counts, &position)))

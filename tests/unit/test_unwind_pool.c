@@ -118,11 +118,18 @@ static void release(struct model *model, size_t which)
 	model->given[which] = model->given[--model->nr_given];
 }
 
+/* No program runs. */
+static void end_pool_epoch(struct unwind_pool *pool)
+{
+	unwind_pool_epoch_ends(pool);
+	unwind_pool_epoch_ended(pool);
+}
+
 static void end_epoch(struct model *model)
 {
 	size_t i;
 
-	unwind_pool_epoch_ended(model->pool);
+	end_pool_epoch(model->pool);
 	for (i = 0; i < model->nr_chunks * CHUNK_PIECES; i++)
 		if (model->states[i] == IN_LIMBO)
 			model->states[i] = FREE;
@@ -181,11 +188,33 @@ TEST(unwind_pool_gives_nothing_back_before_the_epoch_ends)
 	unwind_pool_release(pool, place, LARGEST);
 	CHECK_EQ(unwind_pool_allocate(pool, 1), 0);
 	CHECK_EQ(unwind_pool_bytes(pool), LARGEST);
-	unwind_pool_epoch_ended(pool);
+	end_pool_epoch(pool);
 	CHECK_EQ(unwind_pool_bytes(pool), 0);
 	CHECK_EQ(unwind_pool_allocate(pool, LARGEST), place);
-	unwind_pool_epoch_ended(pool); /* nothing to release */
+	end_pool_epoch(pool); /* nothing to release */
 	CHECK_EQ(unwind_pool_allocate(pool, 1), 0);
+	unwind_pool_free(pool);
+}
+
+/* Programs that read them may have begun before the release, and the wait before that. */
+TEST(unwind_pool_keeps_what_is_released_while_an_epoch_ends)
+{
+	struct unwind_pool *pool = unwind_pool_new(NULL, POOL_CHUNK_BYTES, NULL);
+	const uint32_t before = unwind_pool_allocate(pool, 1 << 16);
+	const uint32_t meanwhile = unwind_pool_allocate(pool, 1 << 16);
+
+	unwind_pool_release(pool, before, 1 << 16);
+	unwind_pool_epoch_ends(pool);
+	unwind_pool_release(pool, meanwhile, 1 << 16);
+	unwind_pool_epoch_ended(pool);
+	CHECK_EQ(unwind_pool_limbo_bytes(pool), 1 << 16);
+	CHECK_EQ(unwind_pool_bytes(pool), 1 << 16);
+	CHECK_EQ(unwind_pool_allocate(pool, 1 << 16), before);
+	unwind_pool_epoch_ended(pool); /* nobody waited */
+	CHECK_EQ(unwind_pool_limbo_bytes(pool), 1 << 16);
+	end_pool_epoch(pool);
+	CHECK_EQ(unwind_pool_limbo_bytes(pool), 0);
+	CHECK_EQ(unwind_pool_allocate(pool, 1 << 16), meanwhile);
 	unwind_pool_free(pool);
 }
 
@@ -275,7 +304,7 @@ TEST(unwind_pool_without_memory)
 	CHECK(place != 0);
 	(void)test_fail_allocation(1);
 	unwind_pool_release(pool, place, LARGEST / 2);
-	unwind_pool_epoch_ended(pool);
+	end_pool_epoch(pool);
 	CHECK(!unwind_pool_allocate(pool, LARGEST) && unwind_pool_allocate(pool, LARGEST / 3));
 	unwind_pool_free(pool);
 }
@@ -391,7 +420,7 @@ TEST(loaded_table_is_found_as_the_table_itself)
 		      loaded_table_bytes(&loaded) + 32 * loaded.nr_pieces);
 		loaded_table_unload(&loaded, pool, UNWIND_TABLE_ABSENT);
 		CHECK_EQ(unwind_pool_tables(pool)[number].state, UNWIND_TABLE_ABSENT);
-		unwind_pool_epoch_ended(pool);
+		end_pool_epoch(pool);
 		CHECK_EQ(unwind_pool_bytes(pool), 0);
 		unwind_table_clear(&table);
 		unwind_pool_free(pool);
@@ -469,7 +498,7 @@ TEST(loaded_table_without_room_changes_nothing)
 	int err = 0;
 
 	while (err == 0 && nr < ARRAY_SIZE(loaded)) {
-		unwind_pool_epoch_ended(pool);
+		end_pool_epoch(pool);
 		bytes = unwind_pool_bytes(pool);
 		unwind_pool_tables(pool)[nr].used_epoch = 42;
 		before = unwind_pool_tables(pool)[nr];
@@ -480,13 +509,13 @@ TEST(loaded_table_without_room_changes_nothing)
 	CHECK(nr >= 2 && nr < ARRAY_SIZE(loaded));
 	CHECK(!memcmp(&before, &unwind_pool_tables(pool)[nr], sizeof(before)));
 	CHECK(!loaded[nr].pieces && !loaded_table_bytes(&loaded[nr]));
-	unwind_pool_epoch_ended(pool);
+	end_pool_epoch(pool);
 	CHECK_EQ(unwind_pool_bytes(pool), bytes);
 	for (i = 0; i < nr; i++) {
 		check_everywhere(pool, (uint32_t)i, &table, i);
 		loaded_table_unload(&loaded[i], pool, UNWIND_TABLE_WANTED);
 	}
-	unwind_pool_epoch_ended(pool);
+	end_pool_epoch(pool);
 	CHECK_EQ(unwind_pool_bytes(pool), 0);
 	unwind_table_clear(&table);
 	unwind_pool_free(pool);
@@ -507,7 +536,7 @@ TEST(loaded_table_of_code_too_far_behind)
 		CHECK_EQ(unwind_pool_tables(pool)[NUMBER].state, UNWIND_TABLE_WANTED);
 		unwind_table_clear(&table);
 	}
-	unwind_pool_epoch_ended(pool);
+	end_pool_epoch(pool);
 	CHECK_EQ(unwind_pool_bytes(pool), 0);
 	unwind_pool_free(pool);
 }
@@ -527,7 +556,7 @@ TEST(loaded_table_without_memory)
 		CHECK(!err || ((err == -ENOMEM || err == -ENOSPC) && !loaded.pieces));
 		CHECK_EQ(unwind_pool_tables(pool)[NUMBER].state,
 			 err ? UNWIND_TABLE_WANTED : UNWIND_TABLE_READY);
-		unwind_pool_epoch_ended(pool);
+		end_pool_epoch(pool);
 		CHECK(!err || !unwind_pool_bytes(pool));
 	}
 	CHECK(nth > 3);

@@ -93,13 +93,13 @@ TEST(unwinder_gives_back_the_memory_of_processes)
 	CHECK_EQ(unwinder_publish(world.unwinder, PID, 77, 4, mappings), 0);
 	CHECK(find_process(&world, PID)->sequence != sequence); /* cached rules are invalid */
 	CHECK_EQ(cost_of(&world).bytes, before + 2 * one);
-	unwinder_epoch_ended(world.unwinder, 0);
+	world_end_epoch(&world, 0);
 	CHECK_EQ(cost_of(&world).bytes, before + one);
 	unwinder_forget(world.unwinder, PID);
 	unwinder_forget(world.unwinder, PID);
 	CHECK(!find_process(&world, PID) && !knows(&world, PID, 77, 3));
 	CHECK_EQ(cost_of(&world).bytes, before + one);
-	unwinder_epoch_ended(world.unwinder, 1);
+	world_end_epoch(&world, 1);
 	CHECK_EQ(cost_of(&world).bytes, before);
 	mappings_unref(mappings);
 	world_close(&world);
@@ -126,7 +126,7 @@ TEST(unwinder_with_a_full_set_of_processes)
 		CHECK(knows(&world, pids[i], 77, 3));
 	}
 	CHECK_EQ(cost_of(&world).nr_displaced, nr - UNWIND_PROCESS_WAYS);
-	unwinder_epoch_ended(world.unwinder, 0);
+	world_end_epoch(&world, 0);
 	CHECK_EQ(cost_of(&world).bytes,
 		 before + UNWIND_PROCESS_WAYS * sizeof(struct unwind_process));
 	mappings_unref(mappings);
@@ -209,7 +209,7 @@ TEST(unwinder_limits_the_memory_of_changes)
 	}
 	CHECK(cost_of(&world).bytes < POOL_BYTES / 3 && !find_process(&world, PID));
 	CHECK(unwinder_wants_epoch_end(world.unwinder));
-	unwinder_epoch_ended(world.unwinder, 0);
+	world_end_epoch(&world, 0);
 	publish(&world, PID, mappings);
 	CHECK(knows(&world, PID, 77, 3));
 	mappings_unref(mappings);
@@ -333,8 +333,8 @@ TEST(unwinder_gives_table_numbers_to_other_files)
 			CHECK(table < UNWIND_MAX_TABLES);
 		}
 		unwinder_forget(world.unwinder, PID);
-		unwinder_epoch_ended(world.unwinder, 2 * round);
-		unwinder_epoch_ended(world.unwinder, 2 * round + 1);
+		world_end_epoch(&world, 2 * round);
+		world_end_epoch(&world, 2 * round + 1);
 		mappings_unref(many);
 	}
 	mappings_unref(few);
@@ -383,7 +383,7 @@ TEST(unwinder_without_memory)
 	CHECK_EQ(unwinder_publish(world.unwinder, PID, 0, 0, mappings), -ENOMEM);
 	(void)test_fail_allocation(0);
 	CHECK(!find_process(&world, PID));
-	unwinder_epoch_ended(world.unwinder, 1);
+	world_end_epoch(&world, 1);
 	CHECK_EQ(cost_of(&world).bytes, bytes); /* all of it was given back */
 	publish(&world, PID, mappings);
 	(void)test_fail_allocation(1);
@@ -501,7 +501,7 @@ TEST(unwinder_evicts_the_table_used_least_recently)
 
 	for (i = 0; i < 3; i++) {
 		shelf_open(&shelf);
-		unwinder_epoch_ended(shelf.world.unwinder, epoch + 8);
+		world_end_epoch(&shelf.world, epoch + 8);
 		fetch(&shelf, 0);
 		fetch(&shelf, 1);
 		fetch(&shelf, 2);
@@ -512,11 +512,11 @@ TEST(unwinder_evicts_the_table_used_least_recently)
 		fetch(&shelf, 3);
 		CHECK_EQ(ready(&shelf), 7 & ~(1U << i));
 		CHECK_EQ(cost_of(&shelf.world).nr_evicted, 1);
-		unwinder_epoch_ended(shelf.world.unwinder, epoch + 9);
+		world_end_epoch(&shelf.world, epoch + 9);
 		fetch(&shelf, 3);
 		CHECK_EQ(ready(&shelf), 15 & ~(1U << i));
 		fetch(&shelf, i); /* loaded again, under its own number */
-		unwinder_epoch_ended(shelf.world.unwinder, epoch + 10);
+		world_end_epoch(&shelf.world, epoch + 10);
 		fetch(&shelf, i);
 		CHECK(ready(&shelf) & 1U << i);
 		read_tables(&shelf, tables);
@@ -532,7 +532,7 @@ TEST(unwinder_evicts_no_table_that_is_in_use)
 	uint32_t i;
 
 	shelf_open(&shelf);
-	unwinder_epoch_ended(shelf.world.unwinder, 9);
+	world_end_epoch(&shelf.world, 9);
 	for (i = 0; i < 3; i++)
 		fetch(&shelf, i);
 	use(&shelf, 0, 10);
@@ -580,7 +580,7 @@ TEST(unwinder_does_not_load_tables_in_turn)
 			else
 				sample_without(&shelf, i, 3, &time_ns);
 		}
-		unwinder_epoch_ended(shelf.world.unwinder, epoch);
+		world_end_epoch(&shelf.world, epoch);
 	}
 	CHECK(cost_of(&shelf.world).nr_tables < 12);
 	CHECK(cost_of(&shelf.world).nr_evicted < 9);
@@ -603,7 +603,7 @@ TEST(unwinder_evicts_for_many_samples)
 		for (i = 0; i < 3; i++)
 			if (ready(&shelf) & 1U << i)
 				use(&shelf, i, epoch - 1);
-		unwinder_epoch_ended(shelf.world.unwinder, epoch);
+		world_end_epoch(&shelf.world, epoch);
 		sample_without(&shelf, 3, 100, &time_ns);
 	}
 	CHECK(ready(&shelf) & 8);
@@ -624,7 +624,7 @@ TEST(unwinder_drops_tables_that_nobody_uses)
 		use(&shelf, 1, epoch);
 		if (epoch < 2)
 			use(&shelf, 2, epoch);
-		unwinder_epoch_ended(shelf.world.unwinder, epoch);
+		world_end_epoch(&shelf.world, epoch);
 		CHECK_EQ(ready(&shelf), epoch == 0 ? 7 : epoch == 1 ? 6 : 2);
 	}
 	CHECK_EQ(cost_of(&shelf.world).nr_evicted, 0);

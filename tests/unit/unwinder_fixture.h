@@ -50,6 +50,13 @@ static inline void world_close(struct world *world)
 	file_table_free(world->files);
 }
 
+/* No program runs. */
+static inline void world_end_epoch(struct world *world, uint32_t epoch)
+{
+	unwinder_epoch_ends(world->unwinder);
+	unwinder_epoch_ended(world->unwinder, epoch);
+}
+
 /* Adds a file; returns its number. */
 static inline uint32_t world_add_file(struct world *world, int fd)
 {

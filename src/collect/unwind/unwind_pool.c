@@ -47,7 +47,8 @@ struct unwind_pool {
 	char *chunks[POOL_MAX_CHUNKS];
 	size_t nr_chunks, max_chunks;
 	struct extents free;  /* sorted by place */
-	struct extents limbo; /* released since the last epoch ended */
+	struct extents limbo; /* released, oldest first */
+	size_t nr_ending;     /* of limbo: released before the epoch that is ending began to end */
 	size_t bytes, limbo_bytes;
 	struct growth growth;
 };
@@ -361,16 +362,29 @@ void unwind_pool_release(struct unwind_pool *pool, uint32_t place, size_t bytes)
 	pool->limbo_bytes += (size_t)units * POOL_UNIT_BYTES;
 }
 
+void unwind_pool_epoch_ends(struct unwind_pool *pool)
+{
+	pool->nr_ending = pool->limbo.nr;
+}
+
 void unwind_pool_epoch_ended(struct unwind_pool *pool)
 {
-	size_t i;
+	struct extents *limbo = &pool->limbo;
+	size_t bytes = 0, i;
 
-	if (reserve(&pool->free, pool->limbo.nr) < 0)
+	if (reserve(&pool->free, pool->nr_ending) < 0)
 		return; /* retried when the next epoch ends */
-	for (i = 0; i < pool->limbo.nr; i++)
-		put_back(&pool->free, pool->limbo.items[i]);
-	pool->bytes -= pool->limbo_bytes;
-	pool->limbo.nr = pool->limbo_bytes = 0;
+	for (i = 0; i < pool->nr_ending; i++) {
+		bytes += (size_t)limbo->items[i].units * POOL_UNIT_BYTES;
+		put_back(&pool->free, limbo->items[i]);
+	}
+	limbo->nr -= pool->nr_ending;
+	if (pool->nr_ending)
+		memmove(limbo->items, limbo->items + pool->nr_ending,
+			limbo->nr * sizeof(*limbo->items));
+	pool->bytes -= bytes;
+	pool->limbo_bytes -= bytes;
+	pool->nr_ending = 0;
 }
 
 size_t unwind_pool_limbo_bytes(const struct unwind_pool *pool)

@@ -3,8 +3,8 @@
  * arrays of processes and tables, and pieces of chunks. The BPF maps are mapped into our address
  * space, so a write needs no system call, and no CPU stops sampling meanwhile.
  *
- * A released piece may still be read by a running program. It is reused only after
- * unwind_pool_epoch_ended(), which must be called once these programs have finished.
+ * A released piece may still be read by a running program. It is reused only after a grace period that began after the
+ * release: between unwind_pool_epoch_ends() and unwind_pool_epoch_ended().
  */
 #ifndef STOOK_COLLECT_UNWIND_UNWIND_POOL_H
 #define STOOK_COLLECT_UNWIND_UNWIND_POOL_H
@@ -49,7 +49,11 @@ uint32_t unwind_pool_allocate(struct unwind_pool *pool, size_t bytes);
 void unwind_pool_release(struct unwind_pool *pool, uint32_t place, size_t bytes);
 void *unwind_pool_at(const struct unwind_pool *pool, uint32_t place);
 
-/* Makes released pieces reusable: every program that ran when they were released has finished. */
+/*
+ * Call them before and after waiting for the programs that run. The second one makes the pieces reusable that were
+ * released before the first one; those that were released in between wait for the next epoch's end.
+ */
+void unwind_pool_epoch_ends(struct unwind_pool *pool);
 void unwind_pool_epoch_ended(struct unwind_pool *pool);
 
 /* Returns the bytes that are released and not yet reusable. */

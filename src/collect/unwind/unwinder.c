@@ -777,6 +777,11 @@ static void retire_unmapped(struct unwinder *unwinder)
 			position--; /* another one may have moved to this slot */
 }
 
+void unwinder_epoch_ends(struct unwinder *unwinder)
+{
+	unwind_pool_epoch_ends(unwinder->pool);
+}
+
 void unwinder_epoch_ended(struct unwinder *unwinder, uint32_t epoch)
 {
 	unwinder->epoch = epoch + 1;

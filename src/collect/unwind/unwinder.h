@@ -90,7 +90,8 @@ size_t unwinder_nr_waiting(const struct unwinder *unwinder);
 /* True if much memory becomes reusable when the epoch ends. */
 bool unwinder_wants_epoch_end(const struct unwinder *unwinder);
 
-/* Call when all programs that ran in this epoch have finished. */
+/* Call them before waiting for the programs that run in this epoch, and when all of these have finished. */
+void unwinder_epoch_ends(struct unwinder *unwinder);
 void unwinder_epoch_ended(struct unwinder *unwinder, uint32_t epoch);
 
 struct unwinder_cost {
