@@ -133,7 +133,7 @@ struct session_summary {
 	} events[WIRE_MAX_EVENTS];
 	uint64_t nr_process_events; /* sideband events: forks, execs, exits, mappings */
 	uint64_t nr_lost_events;    /* sideband events dropped: ring full */
-	uint64_t nr_forgotten;	    /* processes with too many mappings to keep */
+	uint64_t nr_forgotten;	    /* see process_table_nr_forgotten() */
 	uint64_t nr_mismatches;	    /* counted by the kernel but not received, or vice versa */
 	/* Effects of the budget of probes. */
 	struct budget_result {

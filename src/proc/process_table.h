@@ -135,7 +135,7 @@ void process_table_mark_files(const struct process_table *table);
 
 size_t process_table_nr(const struct process_table *table);
 
-/* Number of processes forgotten because of a limit. */
+/* Number of times that the mappings of a process were forgotten, or read in part only, because of a limit. */
 uint64_t process_table_nr_forgotten(const struct process_table *table);
 
 /* Number of processes whose mappings we may not read; only mappings from events are known. */

@@ -332,9 +332,9 @@ static void say_what_is_missing(struct verdict *verdict)
 		    number_commas(number, session->nr_lost_events));
 	if (session->nr_forgotten)
 		say(verdict, topic,
-		    "mappings of %s processes dropped, too many processes: some user frames may "
-		    "have "
-		    "no symbol",
+		    "%s times, mappings of a process were dropped or read in part (too many "
+		    "processes "
+		    "or mappings): some user frames may have no symbol",
 		    number_commas(number, session->nr_forgotten));
 	if (session->cost.nr_unweighed)
 		say(verdict, topic, "%s could not be read for %s %s, which count as 0",
@@ -529,9 +529,10 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 		say_cut_short(verdict);
 	if (run->quality.ends[WALK_NO_TABLE] * 1000 > run->quality.user)
 		say(verdict, "stacks",
-		    "%.1f %% sampled before the unwind table was ready (process too short-lived): "
-		    "frame pointers only, callers may be missing",
-		    percent(run->quality.ends[WALK_NO_TABLE], run->quality.user));
+		    "%.1f %% sampled before the unwind table was ready%s: frame pointers only, "
+		    "callers may be missing",
+		    percent(run->quality.ends[WALK_NO_TABLE], run->quality.user),
+		    run->source->waits ? "" : " (process too short-lived)");
 	if (run->quality.ends[WALK_TOO_MANY] * 1000 > run->quality.user)
 		say(verdict, "stacks",
 		    "%.1f %% in new processes, more than user space may unwind at once: frame "

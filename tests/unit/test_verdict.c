@@ -266,6 +266,40 @@ TEST(verdict_on_stacks_of_too_many_processes)
 	symbolizer_free(names.symbolizer);
 }
 
+/* A wait that began before its table was loaded shows so when it ends, however long its process lives. */
+TEST(verdict_on_stacks_without_tables)
+{
+	const struct sampler_waits waits = {0};
+	struct run_figures figures = make_figures();
+	struct stack_source off_cpu = *figures.source;
+	char *text;
+
+	figures.quality.ends[WALK_NO_TABLE] = 200;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "20.0 % sampled before the unwind table was ready (process too "
+			   "short-lived): frame pointers only,") != NULL);
+	free(text);
+	off_cpu.waits = &waits;
+	figures.source = &off_cpu;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "table was ready: frame pointers only,") != NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
+}
+
+TEST(verdict_on_forgotten_mappings)
+{
+	struct run_figures figures = make_figures();
+	char *text;
+
+	figures.session.nr_forgotten = 1234;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "1,234 times, mappings of a process were dropped or read in part") !=
+	      NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
+}
+
 /* The row has its own topic, by which a report of the profile finds it. */
 /* No shortage is silent. */
 TEST(verdict_on_too_many_processes_with_run_time_code)
