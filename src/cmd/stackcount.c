@@ -226,8 +226,8 @@ static void tell(void *context)
 	const struct stackcount *stackcount = context;
 	const struct probing *probing = session_probing(stackcount->stacks.session);
 
-	probe_notes_after(&stackcount->search.list, probing, probing_missed(probing),
-			  stackcount->tasks.verbose);
+	probe_notes_after(&stackcount->search.list, probing, stackcount->every,
+			  probing_missed(probing), stackcount->tasks.verbose);
 }
 
 static void attached(void *context)

@@ -356,8 +356,9 @@ static void print_refused(const struct probe_list *list, const struct probing *p
 	print_rest(nr, nr_told);
 }
 
-/* With a single probe, the verdict reports the thinning. */
-static void print_thinned(const struct probe_list *list, const struct probing *probing, size_t most)
+/* The budget keeps one in 1 << bits of the hits that `every` leaves. With a single probe, the verdict reports it. */
+static void print_thinned(const struct probe_list *list, const struct probing *probing,
+			  uint32_t every, size_t most)
 {
 	size_t nr = 0, nr_told = 0, i;
 
@@ -376,7 +377,8 @@ static void print_thinned(const struct probe_list *list, const struct probing *p
 		label = probe_label(&list->probes[i]);
 		fputs("       ", stderr);
 		write_name(stderr, label ? label : list->probes[i].name);
-		fprintf(stderr, ": down to 1 in %u kept\n", 1U << status->most_bits);
+		fprintf(stderr, ": down to 1 in %" PRIu64 " kept\n",
+			(uint64_t)every << status->most_bits);
 		nr_told++;
 	}
 	print_rest(nr, nr_told);
@@ -429,7 +431,7 @@ static void print_away(const struct probe_list *list, const struct probing *prob
 			 (double)longest_ns / NS_PER_SEC);
 }
 
-void probe_notes_after(const struct probe_list *list, const struct probing *probing,
+void probe_notes_after(const struct probe_list *list, const struct probing *probing, uint32_t every,
 		       uint64_t missed, bool is_verbose)
 {
 	size_t most = is_verbose ? SIZE_MAX : FEW;
@@ -437,7 +439,7 @@ void probe_notes_after(const struct probe_list *list, const struct probing *prob
 	char number[NUMBER_COMMAS_BYTES];
 
 	print_refused(list, probing, most);
-	print_thinned(list, probing, most);
+	print_thinned(list, probing, every ? every : 1, most);
 	print_cut(list, probing, most);
 	print_away(list, probing);
 	if (nr_waiting)

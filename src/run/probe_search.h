@@ -82,8 +82,11 @@ void probe_search_attached(struct probe_search *search);
 /* search may be {0}. */
 void probe_search_clear(struct probe_search *search);
 
-/* Prints after the run what the kernel refused, what the budget detached, and missed hits. */
-void probe_notes_after(const struct probe_list *list, const struct probing *probing,
+/*
+ * Prints after the run what the kernel refused, what the budget thinned out or detached, and missed hits. every: one hit
+ * in so many was to be kept, 0: each.
+ */
+void probe_notes_after(const struct probe_list *list, const struct probing *probing, uint32_t every,
 		       uint64_t missed, bool is_verbose);
 
 /*

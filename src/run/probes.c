@@ -133,7 +133,7 @@ static int summarize(struct collector *collector, struct error *error)
 	if (probing_own_hits(probes->probing))
 		complain("excluded %s hits of stook's own processes (--self counts them)",
 			 number_commas(number, probing_own_hits(probes->probing)));
-	probe_notes_after(&probes->search.list, probes->probing, probes->missed,
+	probe_notes_after(&probes->search.list, probes->probing, 0, probes->missed,
 			  run->config->verbose);
 	return 0;
 }
