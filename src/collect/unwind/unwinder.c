@@ -405,7 +405,7 @@ static bool evict(struct unwinder *unwinder, size_t bytes, uint32_t min_age)
 {
 	size_t freed = unwind_pool_limbo_bytes(unwinder->pool); /* already released */
 
-	if (freed + idle_bytes(unwinder, min_age) < bytes)
+	if (freed < bytes && freed + idle_bytes(unwinder, min_age) < bytes)
 		return false;
 	while (freed < bytes) {
 		uint32_t victim = least_used(unwinder, min_age);
