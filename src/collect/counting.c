@@ -31,6 +31,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/file/fd_io.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "kernel/cpus.h"
 #include "kernel/perf_open.h"
@@ -75,6 +76,7 @@ struct counting {
 	struct cpus cpus; /* nr 0: threads, on any CPU */
 	struct counting_row *rows;
 	size_t nr_rows, cap_rows;
+	struct number_index row_of; /* by label: there is a row for each of thousands of threads */
 	struct counter *counters;
 	size_t nr_counters, cap_counters;
 	size_t nr_missed;
@@ -205,21 +207,25 @@ static char *make_label(const struct counting *counting, const struct target *ta
 static int64_t find_row(struct counting *counting, const struct target *target, int cpu)
 {
 	cleanup_free char *label = make_label(counting, target, cpu);
+	const uint64_t hash = label ? hash_key(label, strlen(label)) : 0;
 	struct counting_row row = {0};
-	size_t i;
+	size_t probe = 0;
+	uint32_t number;
 
 	if (!label)
 		return -ENOMEM;
-	for (i = 0; i < counting->nr_rows; i++)
-		if (!strcmp(counting->rows[i].label, label))
-			return (int64_t)i;
+	while (number_index_next(&counting->row_of, hash, &probe, &number))
+		if (!strcmp(counting->rows[number].label, label))
+			return number;
 	row.counts = calloc(counting->config.nr_events, sizeof(*row.counts));
 	row.label = label;
-	if (!row.counts || ARRAY_ADD(counting->rows, counting->nr_rows, counting->cap_rows, row)) {
+	if (!row.counts || number_index_reserve(&counting->row_of) < 0 ||
+	    ARRAY_ADD(counting->rows, counting->nr_rows, counting->cap_rows, row)) {
 		free(row.counts);
 		return -ENOMEM;
 	}
 	(void)take_pointer(&label);
+	number_index_add(&counting->row_of, hash, (uint32_t)counting->nr_rows - 1);
 	return (int64_t)counting->nr_rows - 1;
 }
 
@@ -252,6 +258,7 @@ static void close_all(struct counting *counting)
 		free(counting->rows[i].label);
 		free(counting->rows[i].counts);
 	}
+	number_index_reset(&counting->row_of);
 	counting->nr_counters = counting->nr_targets = counting->nr_rows = 0;
 }
 
@@ -587,6 +594,7 @@ void counting_free(struct counting *counting)
 	free(counting->buffer);
 	free(counting->targets);
 	free(counting->rows);
+	number_index_clear(&counting->row_of);
 	free(counting->counters);
 	free(counting->watched);
 	free(counting);
