@@ -714,10 +714,11 @@ static int add_sample(struct drain *drain, const struct wire_record *record,
 }
 
 /*
- * Walks a raw record with the mappings of its process. -EAGAIN: an unwind table is still missing.
+ * Walks a raw record with the mappings of its process. -EAGAIN: an unwind table is still missing, *ret_lacked; with
+ * ret_lacked NULL, the record goes without it.
  */
 static int walk_raw(struct drain *drain, const struct wire_record *record,
-		    const struct mappings *mappings, bool last)
+		    const struct mappings *mappings, struct lacked_table *ret_lacked)
 {
 	struct user_stack stack = {.end = WALK_NO_TABLE};
 	struct user_part user = {.mappings = mappings, .frames = stack.frames};
@@ -725,8 +726,10 @@ static int walk_raw(struct drain *drain, const struct wire_record *record,
 
 	if (drain->options.unwinder &&
 	    unwinder_walk(drain->options.unwinder, record, mappings, &stack) == -EAGAIN) {
-		if (!last)
+		if (ret_lacked) {
+			*ret_lacked = unwinder_lacked(drain->options.unwinder, &stack);
 			return -EAGAIN;
+		}
 		stack.end = WALK_NO_TABLE;
 	}
 	/*
@@ -749,6 +752,7 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 {
 	struct unwinder *unwinder = drain->options.unwinder;
 	size_t bytes = wire_record_bytes(record);
+	struct lacked_table lacked;
 	int err = 0;
 
 	if (unwinder && mappings && !unwinder_is_published(unwinder, record)) {
@@ -759,11 +763,11 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 					record->nr_user - WIRE_RAW_PC);
 	}
 	if (!err)
-		err = walk_raw(drain, record, mappings, false);
+		err = walk_raw(drain, record, mappings, &lacked);
 	if (err != -EAGAIN)
 		return err;
-	err = deferred_list_add(&drain->deferred, record, bytes, mappings);
-	return err ? walk_raw(drain, record, mappings, true) : 0;
+	err = deferred_list_add(&drain->deferred, record, bytes, mappings, &lacked);
+	return err ? walk_raw(drain, record, mappings, NULL) : 0;
 }
 
 /*
@@ -841,12 +845,16 @@ struct retry {
 	bool last;
 };
 
-static int retry_one(void *context, const struct wire_record *record,
-		     const struct mappings *mappings)
+/* Each table that arrives leads to a retry of all records, of which most wait for other ones. */
+static int retry_one(void *context, struct deferred *item)
 {
 	const struct retry *retry = context;
+	struct drain *drain = retry->drain;
 
-	return walk_raw(retry->drain, record, mappings, retry->last);
+	if (!retry->last && drain->options.unwinder &&
+	    unwinder_still_lacks(drain->options.unwinder, &item->lacked))
+		return -EAGAIN;
+	return walk_raw(drain, item->record, item->mappings, retry->last ? NULL : &item->lacked);
 }
 
 int drain_retry(struct drain *drain, bool last)

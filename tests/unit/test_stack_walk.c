@@ -237,15 +237,17 @@ struct taker {
 };
 
 /* The words of each record are its id, so that an incomplete copy is noticed. */
-static int take(void *context, const struct wire_record *record, const struct mappings *mappings)
+static int take(void *context, struct deferred *item)
 {
+	const struct wire_record *record = item->record;
 	struct taker *taker = context;
 	const uint64_t *words = (const uint64_t *)(record + 1);
 	size_t i;
 
 	for (i = 0; i < (size_t)record->nr_user + record->nr_kernel; i++)
 		CHECK_EQ(words[i], record->id);
-	CHECK(mappings == taker->mappings);
+	CHECK(item->mappings == taker->mappings);
+	CHECK_EQ(item->lacked.number, record->id);
 	CHECK(taker->nr < MAX_TAKEN);
 	taker->ids[taker->nr++] = record->id;
 	if (record->id == taker->failing)
@@ -268,7 +270,8 @@ static int add(struct deferred_list *list, uint64_t id, uint16_t nr_user, uint16
 	record->nr_kernel = nr_kernel;
 	for (i = 0; i < nr; i++)
 		((uint64_t *)(record + 1))[i] = id;
-	err = deferred_list_add(list, record, bytes, mappings);
+	err = deferred_list_add(list, record, bytes, mappings,
+				&(struct lacked_table){.number = (uint32_t)id});
 	free(record);
 	return err;
 }

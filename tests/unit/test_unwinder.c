@@ -545,6 +545,34 @@ TEST(unwinder_evicts_no_table_that_is_in_use)
 	shelf_close(&shelf);
 }
 
+/* Samples that wait for a table are not walked again before it is there, or the next epoch. */
+TEST(unwinder_knows_the_table_that_a_walk_lacks)
+{
+	static struct raw_record raw;
+	static struct user_stack stack;
+	struct lacked_table lacked;
+	struct shelf shelf;
+
+	shelf_open(&shelf);
+	make_raw(&raw, PID, mappings_get(shelf.single[0], 0)->start);
+	CHECK_EQ(unwinder_walk(shelf.world.unwinder, &raw.record, shelf.single[0], &stack),
+		 -EAGAIN);
+	lacked = unwinder_lacked(shelf.world.unwinder, &stack);
+	CHECK_EQ(lacked.number, shelf.tables[0]);
+	CHECK(unwinder_still_lacks(shelf.world.unwinder, &lacked));
+	world_end_epoch(&shelf.world, 0);
+	CHECK(!unwinder_still_lacks(shelf.world.unwinder, &lacked));
+	CHECK_EQ(unwinder_walk(shelf.world.unwinder, &raw.record, shelf.single[0], &stack),
+		 -EAGAIN);
+	lacked = unwinder_lacked(shelf.world.unwinder, &stack);
+	CHECK(unwinder_still_lacks(shelf.world.unwinder, &lacked));
+	wait_for_tables(&shelf.world);
+	CHECK_EQ(state_of(&shelf.world, shelf.tables[0]), UNWIND_TABLE_READY);
+	CHECK(!unwinder_still_lacks(shelf.world.unwinder, &lacked));
+	CHECK_EQ(unwinder_walk(shelf.world.unwinder, &raw.record, shelf.single[0], &stack), 0);
+	shelf_close(&shelf);
+}
+
 /* Adds samples that wait for a file's table, at different times, and waits for the table. */
 static void sample_without(struct shelf *shelf, size_t file, unsigned nr, uint64_t *time_ns)
 {

@@ -191,7 +191,7 @@ void stack_walk(const struct stack_walk_context *context, const uint64_t *words,
 /* --- deferred records --------------------------------------------------------------------------- */
 
 int deferred_list_add(struct deferred_list *list, const struct wire_record *record, size_t bytes,
-		      const struct mappings *mappings)
+		      const struct mappings *mappings, const struct lacked_table *lacked)
 {
 	size_t held = bytes + mappings_nr(mappings) * sizeof(struct mapping);
 	struct wire_record *copy;
@@ -205,7 +205,7 @@ int deferred_list_add(struct deferred_list *list, const struct wire_record *reco
 		return -ENOMEM;
 	memcpy(copy, record, bytes);
 	list->items[list->nr++] =
-		(struct deferred){copy, mappings_ref((struct mappings *)mappings), held};
+		(struct deferred){copy, mappings_ref((struct mappings *)mappings), held, *lacked};
 	list->bytes += held;
 	return 0;
 }
@@ -218,16 +218,14 @@ static void release(struct deferred_list *list, struct deferred *item)
 }
 
 int deferred_list_retry(struct deferred_list *list,
-			int (*take)(void *context, const struct wire_record *record,
-				    const struct mappings *mappings),
-			void *context)
+			int (*take)(void *context, struct deferred *item), void *context)
 {
 	size_t kept = 0, i;
 	int err = 0;
 
 	for (i = 0; i < list->nr; i++) {
 		struct deferred *item = &list->items[i];
-		int taken = err ? err : take(context, item->record, item->mappings);
+		int taken = err ? err : take(context, item);
 
 		if (taken == 0) {
 			release(list, item);

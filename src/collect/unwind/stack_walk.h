@@ -38,6 +38,11 @@ struct user_stack {
 void stack_walk(const struct stack_walk_context *context, const uint64_t *words, size_t nr,
 		struct user_stack *ret);
 
+/* An unwind table that a walk lacked, and the unwinder's epoch then. Number 0: none that is being made. */
+struct lacked_table {
+	uint32_t number, epoch;
+};
+
 /*
  * Raw records that cannot be walked yet because an unwind table is not ready, each with the
  * mappings that its process had at the time. Their total memory is limited. Mappings count towards
@@ -49,6 +54,7 @@ struct deferred {
 	struct wire_record *record; /* a copy */
 	struct mappings *mappings;  /* a reference */
 	size_t bytes;		    /* of both, as if the mappings were not shared */
+	struct lacked_table lacked; /* by the latest walk */
 };
 
 struct deferred_list {
@@ -62,17 +68,15 @@ struct deferred_list {
  * -ENOMEM.
  */
 int deferred_list_add(struct deferred_list *list, const struct wire_record *record, size_t bytes,
-		      const struct mappings *mappings);
+		      const struct mappings *mappings, const struct lacked_table *lacked);
 
 /*
- * Calls take() for each record, in order. Records for which it returns -EAGAIN stay in the list,
+ * Calls take() for each record, in order; it may change `lacked`. Records for which it returns -EAGAIN stay in the list,
  * the others are removed. Returns 0, or the first other error of take(), after which all remaining
  * records stay.
  */
 int deferred_list_retry(struct deferred_list *list,
-			int (*take)(void *context, const struct wire_record *record,
-				    const struct mappings *mappings),
-			void *context);
+			int (*take)(void *context, struct deferred *item), void *context);
 
 void deferred_list_clear(struct deferred_list *list);
 

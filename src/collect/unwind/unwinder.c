@@ -860,6 +860,32 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 	return 0;
 }
 
+/* A table that is only due is not: the samples that wait for it are counted when it is requested. */
+static bool is_on_its_way(const struct unwinder *unwinder, uint32_t number)
+{
+	const struct table *table = &unwinder->tables[number];
+
+	return entry_of(unwinder, number)->state == UNWIND_TABLE_WANTED &&
+	       (table->is_asked || (int32_t)(unwinder->epoch - table->not_before) < 0);
+}
+
+struct lacked_table unwinder_lacked(const struct unwinder *unwinder,
+				    const struct user_stack *walked)
+{
+	const uint32_t number = walked->wanted_table;
+
+	return (struct lacked_table){
+		.number = is_on_its_way(unwinder, number) ? number : 0,
+		.epoch = unwinder->epoch,
+	};
+}
+
+bool unwinder_still_lacks(const struct unwinder *unwinder, const struct lacked_table *lacked)
+{
+	return lacked->number && lacked->epoch == unwinder->epoch &&
+	       is_on_its_way(unwinder, lacked->number);
+}
+
 void unwinder_read_cost(const struct unwinder *unwinder, struct unwinder_cost *ret)
 {
 	*ret = unwinder->cost;

@@ -74,6 +74,15 @@ void unwinder_request_likely(struct unwinder *unwinder, const struct mappings *m
 int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		  const struct mappings *mappings, struct user_stack *ret);
 
+/*
+ * The table that a walk lacked; and true if it is still being made, or cannot be made in this epoch: another walk of the
+ * same record would end like the last one. False in each new epoch, so that the tables which the record needs besides
+ * count as used.
+ */
+struct lacked_table unwinder_lacked(const struct unwinder *unwinder,
+				    const struct user_stack *walked);
+bool unwinder_still_lacks(const struct unwinder *unwinder, const struct lacked_table *lacked);
+
 /* Loads the finished tables into the pool. True if there were any. */
 bool unwinder_poll(struct unwinder *unwinder);
 
