@@ -662,28 +662,43 @@ void file_table_sweep(struct file_table *table)
 
 /* --- copies ---------------------------------------------------------------------------------- */
 
-/* Replaces a file, and takes its handle. */
-static void replace(struct file_table *table, struct entry *entry, const struct file *with)
+/*
+ * Replaces a file by one of another table, with a handle of the other's root. handle: a handle of the file, which is
+ * taken, or -1. Without room for the root the file is not used, as in take_look().
+ */
+static void replace(struct file_table *table, struct entry *entry, const struct file_table *from,
+		    const struct entry *with, int handle)
 {
-	if (entry->file.handle >= 0)
+	cleanup_fd int own = handle;
+	const int root = root_table_copy(table->roots, from->roots, with->root);
+	struct file *file = &entry->file;
+
+	if (file->handle >= 0)
 		close_file(table, entry);
-	entry->file = *with;
-	entry->file.handle = -1; /* room is made among the others */
-	entry->file.path = entry->path;
-	entry->file.sampled = true;
-	entry->is_rootless = false;
+	*file = with->file;
+	file->handle = -1; /* room is made among the others */
+	file->path = entry->path;
+	file->sampled = true;
+	if (file->state == FILE_OPEN && own < 0)
+		file->state = FILE_CLOSED;
+	if (root < 0)
+		file->state = FILE_NOT_OPENED;
+	entry->root = root < 0 ? ROOT_OURS : root;
+	file->root_fd = root_table_fd(table->roots, entry->root);
+	entry->is_rootless = with->is_rootless;
 	entry->is_copy = true;
-	if (with->handle >= 0)
+	if (file->state == FILE_OPEN) {
 		make_room(table);
-	entry->file.handle = with->handle;
-	move_to(table, entry, with->handle < 0 ? LIST_CLOSED : LIST_OPEN_SAMPLED);
+		file->handle = take_fd(&own);
+	}
+	move_to(table, entry, file->handle < 0 ? LIST_CLOSED : LIST_OPEN_SAMPLED);
 }
 
 int file_table_copy(struct file_table *table, const struct file_table *from, uint32_t number)
 {
 	const struct entry *known = find(from, number);
 	struct entry *entry = find(table, number);
-	struct file file;
+	int handle;
 
 	if (!known)
 		return 0;
@@ -693,11 +708,8 @@ int file_table_copy(struct file_table *table, const struct file_table *from, uin
 		entry->path = copy_path(table, known->path, &entry->is_cut);
 	if (!entry || !entry->path)
 		return -ENOMEM;
-	file = known->file;
-	file.handle = file.handle < 0 ? -1 : fcntl(file.handle, F_DUPFD_CLOEXEC, 0);
-	if (file.handle < 0 && file.state == FILE_OPEN)
-		file.state = FILE_CLOSED;
-	replace(table, entry, &file);
+	handle = known->file.handle;
+	replace(table, entry, from, known, handle < 0 ? -1 : fcntl(handle, F_DUPFD_CLOEXEC, 0));
 	return 0;
 }
 
@@ -716,7 +728,7 @@ int file_table_move(struct file_table *table, struct file_table *from)
 			entry->path = copy_path(table, moved->path, &entry->is_cut);
 		if (!entry || !entry->path)
 			return -ENOMEM;
-		replace(table, entry, &moved->file);
+		replace(table, entry, from, moved, moved->file.handle);
 		moved->file.handle = -1;
 		moved->is_copy = false;
 		move_to(from, moved, LIST_CLOSED);

@@ -31,7 +31,7 @@ enum file_state {
 	FILE_GONE,	 /* no such regular file existed when it was looked for */
 	FILE_REFUSED,	 /* we may not read it */
 	FILE_SILENT,	 /* given up: its file system did not answer in time */
-	FILE_NOT_OPENED, /* not opened: the table of roots is full (proc/root_table) */
+	FILE_NOT_OPENED, /* not opened: no room for its root (proc/root_table) */
 	FILE_FORGOTTEN,	 /* the table has no file of that number any more */
 	NR_FILE_STATES,
 };
@@ -133,8 +133,8 @@ uint64_t file_table_nr_sampled(const struct file_table *table, enum file_state s
 const struct file *file_table_get(const struct file_table *table, uint32_t number);
 
 /*
- * Copies a file of another table under the same number, with a handle of its own, so that the other table can change
- * meanwhile. Its root is not copied. 0 or -ENOMEM.
+ * Copies a file of another table under the same number, with handles of its own of the file and its root, so that the
+ * other table can change meanwhile. If the root can't be had, the copy is FILE_NOT_OPENED. 0 or -ENOMEM.
  */
 int file_table_copy(struct file_table *table, const struct file_table *from, uint32_t number);
 

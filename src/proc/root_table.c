@@ -216,19 +216,39 @@ size_t root_table_max(const struct root_table *table)
 	return table->max;
 }
 
-int root_table_add(struct root_table *table, const struct root_id *id, int fd)
+/* Returns the number of a root, or NO_ROOT. */
+static int find(const struct root_table *table, const struct root_id *id)
 {
-	cleanup_fd int own = fd;
 	int number = first_of(table, hash_of(id));
 
 	while (number != NO_ROOT && !same_root(&table->roots[number].id, id))
 		number = table->roots[number].next;
+	return number;
+}
+
+int root_table_add(struct root_table *table, const struct root_id *id, int fd)
+{
+	cleanup_fd int own = fd;
+	int number = find(table, id);
+
 	if (number != NO_ROOT)
 		return number;
 	number = enter(table, id);
 	if (number >= 0)
 		table->roots[number].fd = take_fd(&own);
 	return number;
+}
+
+int root_table_copy(struct root_table *table, const struct root_table *from, int number)
+{
+	const struct root *root = &from->roots[number];
+	const int known = number == ROOT_OURS ? ROOT_OURS : find(table, &root->id);
+	int fd;
+
+	if (known != NO_ROOT)
+		return known;
+	fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : root_table_add(table, &root->id, fd);
 }
 
 void root_table_release(struct root_table *table, int number)

@@ -45,6 +45,12 @@ int root_identify(int32_t pid, struct root_id *ret, int *ret_fd);
 /* Returns the number of a root; -ENOSPC: beyond the limit; or -ENOMEM. Takes the handle in either case. */
 int root_table_add(struct root_table *table, const struct root_id *id, int fd);
 
+/*
+ * Adds a root of another table, with a handle of its own. Returns its number in this table; -ENOSPC, -ENOMEM, or
+ * -EMFILE.
+ */
+int root_table_copy(struct root_table *table, const struct root_table *from, int number);
+
 /* Closes the handle of a root, and gives its number to another one; not for ROOT_OURS. */
 void root_table_release(struct root_table *table, int number);
 

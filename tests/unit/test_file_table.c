@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -537,6 +538,57 @@ TEST(file_table_closes_what_no_process_has_mapped)
 	CHECK(!file_table_next_look(table, &look));
 	CHECK_EQ(add_of_container(table, 1000), number);
 	CHECK_EQ(file_table_get(table, number)->state, FILE_OPEN);
+	file_table_free(table);
+}
+
+/* The other table goes on while the copies are in use: its roots are released, and their numbers given to others. */
+TEST(file_table_copies_have_roots_of_their_own)
+{
+	struct file_table *table, *part, *names;
+	cleanup_fd int root = open("/", O_PATH | O_CLOEXEC);
+	int nr_open = nr_open_fds();
+	uint32_t number;
+
+	table = file_table_new(4);
+	part = file_table_new(4);
+	names = file_table_new(4);
+	number = add_of_container(table, 1);
+	CHECK_EQ(file_table_copy(part, table, number), 0);
+	file_table_free(table);
+	CHECK(file_is_same(file_table_get(part, number)->root_fd, root));
+	CHECK_EQ(file_table_move(names, part), 0);
+	file_table_free(part);
+	CHECK_EQ(file_table_get(names, number)->state, FILE_OPEN);
+	CHECK(file_is_same(file_table_get(names, number)->root_fd, root));
+	CHECK_EQ(nr_open_fds(), nr_open + 2);
+	file_table_sweep(names);
+	CHECK_EQ(file_table_get(names, number)->root_fd, -1);
+	CHECK_EQ(nr_open_fds(), nr_open);
+	file_table_free(names);
+}
+
+/* Without its root a copy must not be taken for a file below ours. */
+TEST(file_table_copies_without_descriptors)
+{
+	struct file_table *table = file_table_new(4), *part = file_table_new(4);
+	uint32_t number = add_of_container(table, 1), swept = add_of_container(table, 2);
+	struct rlimit before, none;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 3;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	CHECK_EQ(file_table_copy(part, table, number), 0);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_EQ(file_table_get(part, number)->state, FILE_NOT_OPENED);
+	CHECK_EQ(file_table_get(part, number)->root_fd, -1);
+	CHECK_EQ(file_table_get(part, number)->handle, -1);
+	file_table_mark_used(table, number);
+	file_table_sweep(table);
+	CHECK_EQ(file_table_copy(part, table, swept), 0);
+	CHECK_EQ(file_table_get(part, swept)->state, FILE_CLOSED);
+	CHECK(!file_table_reopen(part, swept));
+	file_table_free(part);
 	file_table_free(table);
 }
 
