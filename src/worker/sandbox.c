@@ -262,7 +262,7 @@ static int serve(const struct sandbox *sandbox, const struct sandbox_host *host,
 	request->path[sizeof(request->path) - 1] = '\0';
 	if (request->kind == REQUEST_OPEN)
 		err = fd = open_listed(host, request->path);
-	else if (request->kind == REQUEST_FINISH && request->number <= UINT32_MAX)
+	else if (request->kind == REQUEST_FINISH && host->finish && request->number <= UINT32_MAX)
 		err = host->finish(host->context, (uint32_t)request->number, &reply->error);
 	else if (request->kind == REQUEST_ANSWER)
 		err = answer(sandbox, host, request->number, reply);

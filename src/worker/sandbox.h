@@ -37,7 +37,7 @@ struct sandbox_host {
 	int (*open)(void *context, const char *path);
 	const int *fds; /* that the child keeps, besides the standard streams */
 	size_t nr_fds;	/* at most SANDBOX_MAX_FDS */
-	/* Finishes an output; the number is not checked. 0 or a negative errno. */
+	/* Finishes an output; the number is not checked. NULL: no outputs. 0 or a negative errno. */
 	int (*finish)(void *context, uint32_t number, struct error *error);
 	/* The caller frees *ret. NULL: no questions. 0 or a negative errno. */
 	int (*answer)(void *context, const void *question, size_t nr, void **ret, size_t *ret_nr,

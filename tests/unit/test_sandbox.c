@@ -176,6 +176,28 @@ TEST(sandbox_asks)
 	CHECK_STR(error.text, "nothing was asked");
 }
 
+static int request_all(void *context, struct sandbox *sandbox, struct error *error)
+{
+	struct error refused = {0};
+	size_t nr;
+	void *bytes;
+
+	WANT(sandbox_finish(sandbox, 0, &refused) == -EINVAL);
+	WANT(sandbox_ask(sandbox, "?", 1, &bytes, &nr, &refused) == -EINVAL);
+	WANT(sandbox_open(sandbox, "/dev/null") == -EACCES);
+	return 0;
+}
+
+/* A server's host finishes no outputs; a child that was compromised can request it. */
+TEST(sandbox_hosts_offer_only_what_they_have)
+{
+	const struct sandbox_host host = {.work = request_all};
+	struct error error = {0};
+
+	CHECK_EQ(sandbox_run(&host, &error), 0);
+	CHECK_STR(error.text, "");
+}
+
 /* --- ends ------------------------------------------------------------------------------------- */
 
 static int make_socket(void *context, struct sandbox *sandbox, struct error *error)
