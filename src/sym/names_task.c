@@ -25,6 +25,21 @@ void names_answer_clear(struct names_answer *answer)
 
 /* --- in stook --------------------------------------------------------------------------------- */
 
+/* Longer names are not valid: demangling ends at 16 KiB. */
+#define ANSWER_NAME_MAX_BYTES (64u << 10)
+
+/*
+ * True if a name is one of the texts, and not the end of one: otherwise a compromised parser could make thousands of
+ * long names out of one. The text ends with a NUL.
+ */
+static bool is_name(const struct names_answer *answer, size_t at)
+{
+	const char *text = answer->text;
+
+	return at < answer->head.text_bytes && (!at || text[at - 1] == '\0') &&
+	       strnlen(text + at, ANSWER_NAME_MAX_BYTES) < ANSWER_NAME_MAX_BYTES;
+}
+
 /* True if every number in the answer is within its limit. */
 static bool is_valid(const struct names_answer *answer, size_t nr_asked)
 {
@@ -37,7 +52,7 @@ static bool is_valid(const struct names_answer *answer, size_t nr_asked)
 	if (head->text_bytes && answer->text[head->text_bytes - 1] != '\0')
 		return false;
 	for (i = 0; i < head->nr; i++)
-		if (answer->places[i].is_found && answer->places[i].name >= head->text_bytes)
+		if (answer->places[i].is_found && !is_name(answer, answer->places[i].name))
 			return false;
 	return true;
 }

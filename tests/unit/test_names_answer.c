@@ -2,6 +2,7 @@
 #include "sym/names_task.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ TEST(names_answer_of_another_length)
 
 TEST(names_answer_beyond_limits)
 {
-	struct written cases[8];
+	struct written cases[9];
 	struct names_answer answer;
 	size_t i;
 
@@ -85,6 +86,37 @@ TEST(names_answer_beyond_limits)
 	cases[5].head.text_bytes = UINT64_MAX;
 	cases[6].places[1].name = (uint32_t)cases[6].head.text_bytes;
 	memset(cases[7].text, 'x', sizeof(cases[7].text)); /* no NUL */
+	cases[8].places[1].name = 8;			   /* "econd" */
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		CHECK_EQ(parse(&cases[i], bytes_of_valid(), &answer), -EPROTO);
+}
+
+TEST(names_answer_with_long_names)
+{
+	static struct {
+		struct names_head head;
+		struct names_place place;
+		char text[(64 << 10) + 1];
+	} written;
+	struct names_answer answer;
+	size_t nr;
+
+	for (nr = 0; nr < sizeof(written.text); nr++) {
+		void *bytes;
+
+		if (nr > 2 && nr < sizeof(written.text) - 3)
+			continue;
+		memset(written.text, 'x', nr);
+		written.text[nr] = '\0';
+		written.head.nr = 1;
+		written.head.text_bytes = nr + 1;
+		written.place.is_found = 1;
+		bytes = malloc(sizeof(written));
+		CHECK(bytes);
+		memcpy(bytes, &written, sizeof(written));
+		CHECK_EQ(names_answer_parse(bytes, offsetof(typeof(written), text) + nr + 1, 1,
+					    &answer),
+			 nr < sizeof(written.text) - 1 ? 0 : -EPROTO);
+		names_answer_clear(&answer);
+	}
 }
