@@ -47,7 +47,8 @@ struct parser_call {
 enum parser_reply_kind {
 	PARSER_DONE = 1,   /* the answer is in the buffer, or err < 0 */
 	PARSER_WANTS,	   /* `want`, to be delivered as number `delivery` */
-	PARSER_UNCONFINED, /* could not drop its rights and exits; `want.name` is the reason */
+	PARSER_CONFINED,   /* comes first: it has dropped its rights */
+	PARSER_UNCONFINED, /* in its place: it could not, and exits; `want.name` is the reason */
 };
 
 struct parser_reply {

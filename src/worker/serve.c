@@ -556,6 +556,7 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 		reply(&message);
 		return 1;
 	}
+	reply(&(struct parser_reply){.kind = PARSER_CONFINED});
 	while (next_call(&call)) {
 		struct parser_reply message = {.job = call.job, .kind = PARSER_DONE};
 

@@ -106,8 +106,9 @@ struct parser_process {
 	int inbox;  /* our end of the socket; the opener has a copy */
 	int buffer; /* the memfd */
 	int niceness;
-	uint64_t cpu_ns; /* of earlier processes of this parser */
-	bool has_much;	 /* memory: it had a large question */
+	uint64_t cpu_ns;  /* of earlier processes of this parser */
+	bool is_confined; /* it has dropped its rights, and may have been compromised since */
+	bool has_much;	  /* memory: it had a large question */
 	unsigned nr_failures;
 	uint64_t not_before_ns; /* it is not restarted before */
 
@@ -992,6 +993,7 @@ static int start_parser(struct worker *worker, enum parser number)
 		(void)close(inbox[1]);
 	parser->process.socket = control[0];
 	parser->inbox = inbox[0];
+	parser->is_confined = false;
 	if (err == 0) {
 		(void)setpriority(PRIO_PROCESS, (id_t)parser->process.pid, parser->niceness);
 		err = watch(worker, control[0]);
@@ -1202,12 +1204,17 @@ static void read_parser(struct worker *worker, enum parser number)
 				close_parser(worker, parser, false);
 			return;
 		}
-		if (nr == sizeof(reply) && reply.kind == PARSER_UNCONFINED) {
+		if (nr == sizeof(reply) && !parser->is_confined && reply.kind == PARSER_CONFINED) {
+			parser->is_confined = true;
+			continue;
+		}
+		if (nr == sizeof(reply) && !parser->is_confined &&
+		    reply.kind == PARSER_UNCONFINED) {
 			refuse(worker, parser, &reply);
 			return;
 		}
-		if (nr != sizeof(reply) || !parser->is_busy || parser->is_done ||
-		    reply.job != parser->job) {
+		if (nr != sizeof(reply) || !parser->is_confined || !parser->is_busy ||
+		    parser->is_done || reply.job != parser->job) {
 			worker->troubles.nr_parsers_died++;
 			fail(worker, parser, -EPROTO);
 			return;

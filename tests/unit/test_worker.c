@@ -41,6 +41,7 @@ enum {
 	TASK_FLOOD,
 	TASK_WANT_ENDLESSLY,
 	TASK_LIE,
+	TASK_GIVE_UP,
 	TASK_SYSTEM_CALL,
 	TASK_CODE,
 	TASK_OPEN,
@@ -180,6 +181,15 @@ static int lie(struct worker_job *job, void **state)
 	return 0;
 }
 
+/* Says that it could not drop its rights, after it has read a file. */
+static int give_up(struct worker_job *job, void **state)
+{
+	const struct parser_reply message = {.kind = PARSER_UNCONFINED, .want.name = "no rights"};
+
+	(void)message_send(WORKER_CONTROL_FD, &message, sizeof(message), NULL, 0);
+	return 0;
+}
+
 static int call_system(struct worker_job *job, void **state)
 {
 	long number = (long)bytes_u64(&job->question);
@@ -247,6 +257,7 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 		[TASK_FLOOD] = {"flood", flood},
 		[TASK_WANT_ENDLESSLY] = {"want endlessly", want_endlessly},
 		[TASK_LIE] = {"lie", lie},
+		[TASK_GIVE_UP] = {"give up", give_up},
 		[TASK_SYSTEM_CALL] = {"system call", call_system},
 		[TASK_CODE] = {"code", make_code},
 		[TASK_OPEN] = {"open", open_files},
@@ -596,6 +607,9 @@ TEST(worker_answer_that_is_not_sound)
 	check_failure(worker, &question, -EPROTO);
 	check_goes_on(worker);
 	question.task = TASK_WANT_ENDLESSLY;
+	check_failure(worker, &question, -EPROTO);
+	check_goes_on(worker);
+	question.task = TASK_GIVE_UP;
 	check_failure(worker, &question, -EPROTO);
 	check_goes_on(worker);
 	question.task = NR_TEST_TASKS;
