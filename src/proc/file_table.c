@@ -601,26 +601,27 @@ void file_table_mark_used(struct file_table *table, uint32_t number)
 		entry->is_marked = true;
 }
 
-/* Releases the roots of which nothing is used; without memory, another time. */
+/*
+ * Releases the roots of which nothing is used, also those that no file has any more: one that was looked at again has
+ * the root of the later process. Without memory, another time.
+ */
 static void release_roots(struct file_table *table)
 {
 	const size_t nr_roots = root_table_nr(table->roots);
-	cleanup_free bool *has_files = calloc(nr_roots, sizeof(*has_files));
 	cleanup_free bool *is_held = calloc(nr_roots, sizeof(*is_held));
 	const struct u64_map_slot *slot;
 	size_t position = 0, root;
 
-	if (!has_files || !is_held)
+	if (!is_held)
 		return;
 	while ((slot = u64_map_next(&table->by_number, &position))) {
 		const struct entry *entry = entry_of(slot);
 
-		has_files[entry->root] = true;
 		is_held[entry->root] |=
 			entry->list != LIST_UNUSED || entry->file.state == FILE_ASKED;
 	}
 	for (root = ROOT_OURS + 1; root < nr_roots; root++)
-		if (has_files[root] && !is_held[root])
+		if (root_table_fd(table->roots, (int)root) >= 0 && !is_held[root])
 			root_table_release(table->roots, (int)root);
 	for (position = 0; (slot = u64_map_next(&table->by_number, &position));) {
 		struct entry *entry = entry_of(slot);

@@ -541,6 +541,31 @@ TEST(file_table_closes_what_no_process_has_mapped)
 	file_table_free(table);
 }
 
+/* The first container is gone before the file is found, through a second one: its root must not stay. */
+TEST(file_table_closes_roots_of_earlier_looks)
+{
+	struct file_table *table = file_table_new(4);
+	struct file_looked gone = {.err = -ENOENT, .root = {1, 1000, 1000, 0}};
+	const struct file_id id = {250, 7, 1, 0};
+	struct file_look look;
+	int nr_open = nr_open_fds();
+	uint32_t number;
+
+	CHECK_EQ(file_table_add(table, &id, "/bin/program", NO_PID, 0, 0), 0);
+	CHECK(file_table_next_look(table, &look));
+	gone.root_fd = open("/", O_PATH | O_CLOEXEC);
+	file_table_looked(table, 0, &gone);
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
+	number = add_of_container(table, 1);
+	CHECK_EQ(number, 0);
+	CHECK_EQ(nr_open_fds(), nr_open + 3);
+	file_table_mark_used(table, number);
+	file_table_sweep(table);
+	CHECK_EQ(nr_open_fds(), nr_open + 2);
+	CHECK(file_table_get(table, number)->root_fd >= 0);
+	file_table_free(table);
+}
+
 /* The other table goes on while the copies are in use: its roots are released, and their numbers given to others. */
 TEST(file_table_copies_have_roots_of_their_own)
 {
