@@ -51,7 +51,7 @@ struct entry {
 		*newer; /* other files with the same hash: mostly the inode's other contents */
 	struct entry *previous, *next; /* in its list */
 	enum list list;
-	uint32_t nr_tries;   /* looks at it that were wanted */
+	uint32_t nr_tries; /* looks at it that were wanted; anew if it is FILE_SILENT at a sweep */
 	uint32_t nr_waiting; /* of these, without a result so far */
 	int root;	     /* in the table of roots; ROOT_OURS also if it is unknown */
 	bool is_marked;
@@ -478,6 +478,7 @@ static bool is_worth_a_try(const struct entry *entry)
 {
 	return entry->file.state == FILE_NOT_OPENED ||
 	       (entry->file.state == FILE_CLOSED && entry->is_rootless) ||
+	       (entry->file.state == FILE_SILENT && !entry->nr_tries) ||
 	       (entry->file.state == FILE_GONE && entry->nr_tries < GONE_TRIES) ||
 	       (entry->file.state == FILE_ASKED && entry->nr_waiting < TRIES_AT_ONCE);
 }
@@ -649,6 +650,8 @@ void file_table_sweep(struct file_table *table)
 			entry->is_rootless = true;
 			entry->nr_tries = 0;
 		}
+		if (entry->file.state == FILE_SILENT)
+			entry->nr_tries = 0;
 		if (!entry->is_marked && entry->list == LIST_CLOSED)
 			move_to(table, entry, LIST_UNUSED);
 		entry->is_marked = false;

@@ -30,7 +30,7 @@ enum file_state {
 	FILE_CLOSED,	 /* was open; closed to stay within the limit, or since nothing used it */
 	FILE_GONE,	 /* no such regular file existed when it was looked for */
 	FILE_REFUSED,	 /* we may not read it */
-	FILE_SILENT,	 /* given up: its file system did not answer in time */
+	FILE_SILENT,	 /* given up until the next sweep: its file system did not answer in time */
 	FILE_NOT_OPENED, /* not opened: no room for its root (proc/root_table) */
 	FILE_FORGOTTEN,	 /* the table has no file of that number any more */
 	NR_FILE_STATES,
@@ -144,7 +144,7 @@ int file_table_move(struct file_table *table, struct file_table *from);
 /*
  * Lifetimes: mark what is used, then sweep. Files that are not marked are closed, and so are the roots of which no file
  * is used: a handle pins the space of a deleted file, and a container's mounts. They are looked at again when a
- * process maps them. Where too many are unused (FILE_UNUSED_SPARE), those for the longest time are forgotten.
+ * process maps them, and once so are those that did not answer. Where too many are unused (FILE_UNUSED_SPARE), those for the longest time are forgotten.
  */
 void file_table_mark_used(struct file_table *table, uint32_t number);
 void file_table_sweep(struct file_table *table);

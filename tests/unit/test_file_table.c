@@ -809,6 +809,29 @@ TEST(file_table_of_files_that_do_not_answer)
 	file_table_free(table);
 }
 
+/* A server that was restarted answers again; one that never does gets one look per sweep. */
+TEST(file_table_tries_silent_files_again)
+{
+	struct file_table *table = file_table_new(1);
+	const struct file_id id = {250, 1, 1, 0};
+	struct file_looked silent = {.err = -ETIME, .root_err = -ENOENT, .root_fd = -1};
+	struct file_look look;
+	int i, k;
+
+	for (i = 0; i < 3; i++) {
+		for (k = 0; k < 3; k++) {
+			CHECK_EQ(file_table_add(table, &id, "", NO_PID, 0, 0), 0);
+			CHECK_EQ(file_table_next_look(table, &look), k == 0);
+			if (k == 0)
+				file_table_looked(table, 0, &silent);
+			CHECK_EQ(file_table_get(table, 0)->state, FILE_SILENT);
+		}
+		file_table_mark_used(table, 0);
+		file_table_sweep(table);
+	}
+	file_table_free(table);
+}
+
 /* Several processes have it mapped: the first that still lives answers. */
 TEST(file_table_asks_several_processes_at_once)
 {
