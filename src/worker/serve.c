@@ -46,12 +46,16 @@
 /* A parser without a call for so long is idle. */
 #define IDLE_AFTER_MS 100
 
-/* Deliveries requested by parsers are numbered from here; the ones for questions are below. */
+/*
+ * Deliveries requested by parsers are numbered from here; the ones for questions are below. The job is a part of the
+ * number: what was delivered for an earlier parser's job is for none of the next one's requests.
+ */
 #define FIRST_WANT 0x80000000u
+#define WANT_BITS  9 /* of the requests of a job, see QUESTION_WANTS_MAX */
 
 struct parser_state {
 	uint32_t job;
-	uint32_t last_want;
+	uint32_t last_want; /* of this job */
 	struct rlimit data; /* as it was at the start */
 };
 
@@ -468,7 +472,7 @@ int worker_want(struct worker_job *job, struct worker_want *want)
 	struct parser_reply message = {
 		.job = job->parser->job,
 		.kind = PARSER_WANTS,
-		.delivery = FIRST_WANT | ++job->parser->last_want,
+		.delivery = FIRST_WANT | job->parser->job << WANT_BITS | ++job->parser->last_want,
 		.want = *want,
 	};
 	struct delivery delivery;
@@ -563,6 +567,7 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 		if (call.task >= nr_tasks)
 			return 1;
 		parser.job = call.job;
+		parser.last_want = 0;
 		message.err = answer(&call, &parser, &tasks[call.task], &states[call.task],
 				     &message.answer_bytes);
 		if (message.err == -ENOMEM && call.data_bytes)
