@@ -82,7 +82,6 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigreturn),
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(sysinfo),
-	SCMP_SYS(tgkill),
 	SCMP_SYS(time),
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
@@ -100,7 +99,10 @@ static const int allowed[] = {
 #endif
 };
 
-/* System calls of a server: no new sockets but accepted ones, no files but in memory. */
+/*
+ * System calls of a server: no new sockets but accepted ones, no files but in memory. Processes that it forks raise
+ * signals, too.
+ */
 static const int allowed_for_servers[] = {
 	SCMP_SYS(accept4),	 SCMP_SYS(alarm),	    SCMP_SYS(close_range),
 	SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),	    SCMP_SYS(epoll_pwait),
@@ -110,7 +112,7 @@ static const int allowed_for_servers[] = {
 	SCMP_SYS(pipe2),	 SCMP_SYS(prlimit64),	    SCMP_SYS(readv),
 	SCMP_SYS(seccomp),	 SCMP_SYS(set_robust_list), SCMP_SYS(setitimer),
 	SCMP_SYS(setrlimit),	 SCMP_SYS(setsockopt),	    SCMP_SYS(shutdown),
-	SCMP_SYS(uname),	 SCMP_SYS(wait4),
+	SCMP_SYS(tgkill),	 SCMP_SYS(uname),	    SCMP_SYS(wait4),
 };
 
 /* System calls by which libraries open files: see serve_call() in worker/serve.c. */
@@ -195,6 +197,10 @@ int confine_system_calls(enum confined kind, struct error *error)
 			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, restricted[i].call, 1,
 					       SCMP_CMP(restricted[i].argument, SCMP_CMP_MASKED_EQ,
 							restricted[i].mask, restricted[i].value));
+	/* raise() and abort(). */
+	if (err == 0 && kind != CONFINED_SERVER)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				       SCMP_CMP(0, SCMP_CMP_EQ, (uint64_t)getpid()));
 	return load(filter, err, error);
 }
 

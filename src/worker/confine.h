@@ -23,8 +23,8 @@ enum confined {
 uid_t confine_user(void);
 
 /*
- * From now on, any other system call kills this process, and so does mapping executable memory. 0 or a negative
- * errno.
+ * From now on, any other system call kills this process, and so do mapping executable memory and, except in a server, a
+ * signal to another process. 0 or a negative errno.
  */
 int confine_system_calls(enum confined kind, struct error *error);
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -230,13 +231,22 @@ static int map_code(void *context, struct sandbox *sandbox, struct error *error)
 	return 0;
 }
 
+static pid_t host_pid;
+
+static int signal_host(void *context, struct sandbox *sandbox, struct error *error)
+{
+	(void)syscall(SYS_tgkill, host_pid, host_pid, 0);
+	return 0;
+}
+
 TEST(sandbox_kills_for_system_calls)
 {
 	int (*const works[])(void *context, struct sandbox *sandbox, struct error *error) = {
-		make_socket, change_mode, become_root, start_process, map_code};
+		make_socket, change_mode, become_root, start_process, map_code, signal_host};
 	struct error error;
 	size_t i;
 
+	host_pid = getpid();
 	for (i = 0; i < ARRAY_SIZE(works); i++) {
 		CHECK_EQ(run(works[i], NULL, &error), -EFAULT);
 		CHECK(strstr(error.text, "made a forbidden system call and was killed"));
