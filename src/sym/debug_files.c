@@ -171,21 +171,35 @@ static bool is_below(const char *path, const char *folder)
 	return !strncmp(path, folder, nr) && path[nr] == '/';
 }
 
-/* True if the host's root put the file where it is: it may refer to any file. */
+/*
+ * True if only the host's root can write the file, which has a parser that no other user's file has compromised: it may
+ * refer to any file.
+ */
 static bool is_trusted(const struct code_file *file)
 {
-	return file->root_fd < 0 && file->fd >= 0 && file->uid == 0;
+	return file->root_fd < 0 && file->fd >= 0 && file->is_of_root;
+}
+
+/* True for a path in the folder of the file, or below; false if that folder is the root. */
+static bool is_beside(const char *path, const struct code_file *file)
+{
+	const char *slash = strrchr(file->path, '/');
+	const size_t nr = slash ? (size_t)(slash - file->path) : 0;
+
+	return nr && !strncmp(path, file->path, nr) && path[nr] == '/';
 }
 
 /*
- * The path was chosen by whoever made the file, so it must not lead to files of others: the file must
- * belong to the same owner, or be below a folder for debug files.
+ * The path was chosen by whoever made the file, or has compromised its parser, so it must not lead to files of others:
+ * the file must belong to the same owner, or be below a folder for debug files. Root's files are not all for everybody to
+ * read, so a file of root must also be beside the one that refers to it.
  */
 int debug_files_path_place(const struct debug_places *places, const struct code_file *file,
 			   const struct worker_want *want, struct worker_place *ret)
 {
 	const bool own_root = file->root_fd < 0 || want->place > 0;
 	const uid_t root_uid = own_root ? 0 : file->root_uid;
+	const uid_t owner = owner_in(file, own_root ? -1 : file->root_fd, root_uid);
 	char path[PATH_BYTES];
 	size_t i;
 
@@ -200,7 +214,8 @@ int debug_files_path_place(const struct debug_places *places, const struct code_
 			ret->is_owned = false;
 	if (is_trusted(file))
 		ret->is_owned = false;
-	file_owners_add(&ret->owners, owner_in(file, own_root ? -1 : file->root_fd, root_uid));
+	if (owner != root_uid || is_beside(path, file))
+		file_owners_add(&ret->owners, owner);
 	if (own_root && geteuid() != 0)
 		file_owners_add(&ret->owners, geteuid());
 	if (is_below(path, DEBUG_FILE_FOLDER))

@@ -34,6 +34,7 @@ struct asking {
 	struct code_file *file;
 	const struct names_question *question; /* the offsets follow it */
 	const struct pending_frame *frames;    /* of each offset */
+	bool is_for_lines;		       /* only then are files served that others refer to */
 	bool is_read; /* the last answer is about a file that could be read */
 	/* For JIT-compiled code: */
 	const struct perf_map_file *perf_map; /* NULL: none */
@@ -59,7 +60,7 @@ static int find_place(void *context, const struct worker_want *want, struct work
 
 	if (want->kind == WANT_DEBUG_FILE)
 		return debug_files_place(&options->places, asking->file, want, ret);
-	if (want->kind == WANT_PATH)
+	if (want->kind == WANT_PATH && asking->is_for_lines)
 		return debug_files_path_place(&options->places, asking->file, want, ret);
 	if (want->kind == WANT_FROM_SERVER)
 		return debuginfod_place(options->places.server, want, options->budget, ret);
@@ -333,6 +334,7 @@ static void file_from_elsewhere(const struct naming *naming, const char *path,
 	file = file_table_get(symbolizer->elsewhere, (uint32_t)number);
 	ret->fd = file->handle;
 	ret->uid = file->uid;
+	ret->is_of_root = file->is_of_root;
 }
 
 /* --- asking a parser for names ---------------------------------------------------------------- */
@@ -551,6 +553,7 @@ static int name_in(const struct naming *naming, struct code_file *file, struct e
 		nr -= part;
 	} while (err == 0 && nr && read_budget_take(options->budget, 0) == 0);
 	symbolizer->result.nr_files_failed += !asking.is_read;
+	asking.is_for_lines = true;
 	if (err >= 0 && !options->leave_files && (options->inlined || options->lines))
 		err = name_lines(&asking);
 	return err < 0 ? err : 0;

@@ -55,6 +55,44 @@ static void take_away(const char *path)
 	CHECK_EQ(unlink(in_folder(path)), 0);
 }
 
+/* --- files that are referred to --------------------------------------------------------------- */
+
+/* True if a file of this owner would be opened at the path. */
+static bool may_refer(const struct code_file *file, uint32_t number, const char *path, uid_t owner)
+{
+	const struct debug_places places = {.nr_folders = 0};
+	struct worker_want want = {.kind = WANT_PATH, .place = number};
+	struct worker_place place;
+
+	(void)snprintf(want.name, sizeof(want.name), "%s", path);
+	if (debug_files_path_place(&places, file, &want, &place) < 0)
+		return false;
+	return !place.is_owned || file_owners_include(&place.owners, owner);
+}
+
+TEST(debug_files_of_root_refer_to_few_files)
+{
+	struct code_file file = {.fd = 0, .path = "/srv/bin/program", .root_fd = -1};
+
+	CHECK(!may_refer(&file, 0, "/etc/shadow", 0));
+	CHECK(!may_refer(&file, 0, "/srv/bin/../../etc/shadow", 0));
+	CHECK(!may_refer(&file, 0, "/srv/binary", 0));
+	CHECK(may_refer(&file, 0, "/srv/bin/program.dwp", 0));
+	CHECK(may_refer(&file, 0, DEBUG_FILE_FOLDER "/.dwz/program", 0));
+	file.path = "/program";
+	CHECK(!may_refer(&file, 0, "/etc/shadow", 0));
+	file.is_of_root = true; /* only root can write it */
+	CHECK(may_refer(&file, 0, "/build/program.dwo", 0));
+	file = (struct code_file){.fd = 0, .path = "/home/program", .root_fd = -1, .uid = 1234};
+	CHECK(may_refer(&file, 0, "/build/program.dwo", 1234));
+	CHECK(!may_refer(&file, 0, "/etc/shadow", 0));
+	/* In a container. */
+	file = (struct code_file){.fd = 0, .path = "/bin/program", .root_fd = 1, .uid = 0};
+	CHECK(!may_refer(&file, 0, "/etc/shadow", 0));
+	CHECK(may_refer(&file, 0, "/bin/program.dwp", 0));
+	CHECK(!may_refer(&file, 1, "/bin/program.dwp", 0));
+}
+
 /* --- by build id ----------------------------------------------------------------------------- */
 
 TEST(debug_files_by_build_id)
