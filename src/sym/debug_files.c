@@ -81,6 +81,24 @@ static void add_by_link(struct worker_place *place, const char *before,
 }
 
 /*
+ * A file of the host is shared by containers. Any user can make a user namespace, whose root she is, with mounts that
+ * have other files of hers beside the host's, so there the file must be hers, too. Its owner in our root is not known
+ * then: the path says nothing there.
+ */
+void debug_files_choose_root(struct code_file *file)
+{
+	const bool is_of_others =
+		file->root_fd >= 0 && file->root_uid != 0 && file->uid != file->root_uid;
+
+	if (!file->is_of_root && !is_of_others)
+		return;
+	file->root_fd = -1;
+	file->root_uid = 0;
+	if (!file->is_of_root)
+		file->uid = (uid_t)-1;
+}
+
+/*
  * Returns the uid in the searched root that is trusted as the file's owner; -1 if there is none:
  * for a file from another root, our root may have given that uid to another user.
  */

@@ -48,6 +48,12 @@ struct debug_places {
 	struct worker_job *job;
 };
 
+/*
+ * Uses no debug files in the root in which the file was first seen if the file may be shared with others: then those
+ * would be named by the files of one of them.
+ */
+void debug_files_choose_root(struct code_file *file);
+
 /* Stook's side of a parser's request. Returns 0, or -ENODATA: no such place. */
 int debug_files_place(const struct debug_places *places, const struct code_file *file,
 		      const struct worker_want *want, struct worker_place *ret);

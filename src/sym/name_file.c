@@ -298,14 +298,7 @@ static void known_file(const struct naming *naming, const struct module *module,
 		.root_uid = file->root_uid,
 		.id = {file->id.major, file->id.minor, file->id.inode},
 	};
-	/*
-	 * The file may be shared by many containers: don't use debug files in the root of the
-	 * container where it was first seen.
-	 */
-	if (ret->is_of_root) {
-		ret->root_fd = -1;
-		ret->root_uid = 0;
-	}
+	debug_files_choose_root(ret);
 }
 
 /*

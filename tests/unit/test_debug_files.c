@@ -55,6 +55,41 @@ static void take_away(const char *path)
 	CHECK_EQ(unlink(in_folder(path)), 0);
 }
 
+/* --- roots ------------------------------------------------------------------------------------ */
+
+TEST(debug_files_of_the_host_in_a_users_root)
+{
+	static const struct {
+		uid_t uid, root_uid;
+		bool is_of_root, keeps;
+	} rows[] = {
+		{0, 0, false, true},	   /* of a container's image */
+		{0, 0, true, false},	   /* of the host, in a container */
+		{1000, 1000, false, true}, /* of the user who is root there */
+		{0, 1000, false, false},   /* of the host, in a namespace of that user */
+		{2000, 1000, false, false}, {0, (uid_t)-1, false, false},
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct code_file file = {.fd = 0,
+					 .path = "/etc/program",
+					 .root_fd = 1,
+					 .root_uid = rows[i].root_uid,
+					 .uid = rows[i].uid,
+					 .is_of_root = rows[i].is_of_root};
+		const struct debug_places places = {.nr_folders = 0};
+		struct worker_want want = {.place = 1, .name = "shadow"};
+		struct worker_place place;
+
+		debug_files_choose_root(&file);
+		CHECK_EQ(file.root_fd, rows[i].keeps ? 1 : -1);
+		CHECK_EQ(debug_files_place(&places, &file, &want, &place), 0);
+		if (!rows[i].keeps && !rows[i].is_of_root)
+			CHECK(!file_owners_include(&place.owners, 0));
+	}
+}
+
 /* --- files that are referred to --------------------------------------------------------------- */
 
 /* True if a file of this owner would be opened at the path. */
