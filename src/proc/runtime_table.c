@@ -353,10 +353,21 @@ static void look_at_mappings(struct item *item, const struct mappings *mappings,
 		process->runtime = &rows[row].runtime;
 }
 
+/* False also for a forked process that has only its parent's. */
+static bool has_own_jitdump(const struct item *item)
+{
+	size_t i;
+
+	for (i = 0; i < item->nr_dumps; i++)
+		if (item->dumps[i].pid == item->process.inner_pid)
+			return true;
+	return false;
+}
+
 /* True if searching the mappings again may find more. */
 static bool may_find_more(const struct item *item, const struct mappings *mappings)
 {
-	return (!item->process.runtime || item->process.jitdump < 0) && mappings &&
+	return (!item->process.runtime || !has_own_jitdump(item)) && mappings &&
 	       item->nr_looks < MAX_LOOKS && mappings_nr(mappings) != item->nr_mappings;
 }
 

@@ -22,6 +22,8 @@ struct entry {
 	struct code_map *map; /* NULL: nothing read yet */
 	dev_t device;	      /* device and inode of the perf map that was read */
 	ino_t inode;
+	dev_t dump_device; /* likewise, of the jitdump */
+	ino_t dump_inode;
 	uint64_t perf_at, jitdump_at; /* offsets where reading continues */
 	bool is_too_large;	      /* its map is no longer read */
 };
@@ -168,6 +170,22 @@ static void note_perf_map(struct entry *entry, const struct run_time_files *file
 	entry->inode = st.st_ino;
 }
 
+/*
+ * Notes which jitdump is read. Another one, which a forked process has created in place of its parent's, is read from
+ * its beginning; the earlier names stay, since the process has inherited their code.
+ */
+static void note_jitdump(struct entry *entry, const struct run_time_files *files)
+{
+	struct stat st;
+
+	if (files->jitdump < 0 || fstat(files->jitdump, &st) < 0)
+		return;
+	if (entry->dump_device != st.st_dev || entry->dump_inode != st.st_ino)
+		entry->jitdump_at = 0;
+	entry->dump_device = st.st_dev;
+	entry->dump_inode = st.st_ino;
+}
+
 static bool is_full(int err)
 {
 	return err == -ENOSPC || err == -EFBIG;
@@ -217,6 +235,7 @@ static int update(struct run_time_maps *maps, struct entry *entry,
 	int err;
 
 	note_perf_map(entry, files);
+	note_jitdump(entry, files);
 	if (entry->is_too_large)
 		return 0;
 	if (!entry->map && !(entry->map = code_map_new()))

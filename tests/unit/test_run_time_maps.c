@@ -459,6 +459,26 @@ TEST(run_time_maps_keep_the_jitdump)
 	close_fixture(&fixture);
 }
 
+/* A forked process inherits code and names of its parent, and adds its own. */
+TEST(run_time_maps_read_another_jitdump)
+{
+	struct fixture fixture;
+
+	open_fixture(&fixture, 1 << 20);
+	make_jitdump(in_folder("jit-7.dump"));
+	append_load(in_folder("jit-7.dump"), "parent", 0x1000);
+	add_to_files(&fixture, in_folder("jit-7.dump"));
+	read_as(&fixture, 0);
+	CHECK_STR(find(&fixture, 0x1008), "parent");
+	make_jitdump(in_folder("jit-8.dump"));
+	append_load(in_folder("jit-8.dump"), "forked", 0x2000);
+	add_to_files(&fixture, in_folder("jit-8.dump"));
+	read_as(&fixture, 0);
+	CHECK_STR(find(&fixture, 0x2008), "forked");
+	CHECK_STR(find(&fixture, 0x1008), "parent");
+	close_fixture(&fixture);
+}
+
 /* The table closed the jitdump to stay within its limit: it is opened again. */
 TEST(run_time_maps_reopen_the_jitdump)
 {

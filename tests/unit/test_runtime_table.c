@@ -480,6 +480,24 @@ TEST(runtime_table_finds_jitdumps)
 	end(table);
 }
 
+/* A process that was forked, and then creates its own. */
+TEST(runtime_table_prefers_a_jitdump_that_comes_later)
+{
+	struct runtime_table *table = runtime_table_new();
+	uint32_t inherited, own;
+	char path[64];
+
+	begin();
+	(void)map_file("/usr/bin/node");
+	inherited = map_file("/tmp/jit-12.dump");
+	CHECK_EQ(add(table, getpid(), 0, 0)->jitdump, inherited);
+	CHECK(add(table, getpid(), 0, 0)->runtime);
+	(void)snprintf(path, sizeof(path), "/tmp/jit-%d.dump", getpid());
+	own = map_file(path);
+	CHECK_EQ(add(table, getpid(), 0, 0)->jitdump, own);
+	end(table);
+}
+
 TEST(runtime_table_learns_the_runtime_later)
 {
 	struct runtime_table *table = runtime_table_new();
