@@ -383,8 +383,11 @@ static void series_clear(struct series *series)
 	free(series->is_covered);
 }
 
-/* A step for a range: as long as a kind of block, or several of them. */
-static uint64_t choose_step(uint64_t range_ns)
+/*
+ * A step for a range: as long as a kind of block, or several of them. A block is never cut, so the step is at least as
+ * long as the longest one; epochs may be a little longer than 10 s.
+ */
+static uint64_t choose_step(uint64_t range_ns, uint64_t longest_ns)
 {
 	static const uint64_t steps[] = {
 		10 * NS_PER_SEC,    NS_PER_MINUTE,     2 * NS_PER_MINUTE, 5 * NS_PER_MINUTE,
@@ -394,7 +397,7 @@ static uint64_t choose_step(uint64_t range_ns)
 	size_t i;
 
 	for (i = 0; i + 1 < ARRAY_SIZE(steps); i++)
-		if (range_ns / steps[i] <= SERIES_POINTS)
+		if (range_ns / steps[i] <= SERIES_POINTS && longest_ns <= steps[i] + steps[i] / 4)
 			break;
 	return steps[i];
 }
@@ -530,14 +533,40 @@ static void write_series(const struct series *series, FILE *out)
 	(void)fputs("}\n", out);
 }
 
+/* Asks with a longer step until no block is longer. */
+static int ask_series(struct series *series, bool with_stacks)
+{
+	struct asking *asking = series->asking;
+	const uint64_t range_ns = asking->to_ns - asking->from_ns;
+	struct store_answer answer = {0};
+	struct store_query query;
+	uint64_t step_ns;
+	int err = 0;
+
+	while (!err && (step_ns = choose_step(range_ns, answer.longest_ns)) > series->step_ns) {
+		series->step_ns = step_ns;
+		series->from_ns = asking->from_ns - asking->from_ns % step_ns;
+		series->nr_points = (asking->to_ns - series->from_ns + step_ns - 1) / step_ns;
+		query = (struct store_query){
+			.from_ns = series->from_ns,
+			.to_ns = asking->to_ns,
+			.no_stacks = !with_stacks,
+			.step_ns = step_ns,
+			.most_ns = step_ns,
+		};
+		profile_free(asking->profile);
+		asking->profile = NULL;
+		err = ask_any(asking, &query, &asking->profile, &answer);
+	}
+	return err;
+}
+
 /* /api/series */
 static int answer_series(struct asking *asking)
 {
 	cleanup(series_clear) struct series series = {.asking = asking, .key = get(asking, "by")};
 	const bool by_category = series.key && !strcmp(series.key, "category");
 	uint64_t top = SERIES_TOP;
-	struct store_query query;
-	struct store_answer answer;
 	int err;
 
 	err = series.key && strchr(series.key, ',') ? bad(asking, "by", "one label, or category")
@@ -554,19 +583,8 @@ static int answer_series(struct asking *asking)
 		categories_free(asking->categories);
 		asking->categories = NULL;
 	}
-	if (err)
-		return refuse(asking, err);
-	series.step_ns = choose_step(asking->to_ns - asking->from_ns);
-	series.from_ns = asking->from_ns - asking->from_ns % series.step_ns;
-	series.nr_points = (asking->to_ns - series.from_ns + series.step_ns - 1) / series.step_ns;
-	query = (struct store_query){
-		.from_ns = series.from_ns,
-		.to_ns = asking->to_ns,
-		.no_stacks = !by_category,
-		.step_ns = series.step_ns,
-		.most_ns = series.step_ns,
-	};
-	err = ask_any(asking, &query, &asking->profile, &answer);
+	if (!err)
+		err = ask_series(&series, by_category);
 	if (err)
 		return refuse(asking, err);
 	err = name_samples(&series);

@@ -885,6 +885,18 @@ static void add_period(struct store_answer *answer, uint64_t period_ns)
 		answer->most_period_ns = period_ns;
 }
 
+static void add_length(struct store_answer *answer, const struct chosen_block *block)
+{
+	/* An epoch has at most a minute, unless the host slept or its clock was set. */
+	const uint64_t most_ns = (block->level == LEVEL_HOUR ? 3600 : 60) * NS_PER_SEC;
+	uint64_t length_ns = block->end_ns > block->start_ns ? block->end_ns - block->start_ns : 0;
+
+	if (length_ns > most_ns)
+		length_ns = most_ns;
+	if (length_ns > answer->longest_ns)
+		answer->longest_ns = length_ns;
+}
+
 static void add_to_answer(struct store_answer *answer, const struct choice *choice)
 {
 	size_t i;
@@ -902,6 +914,7 @@ static void add_to_answer(struct store_answer *answer, const struct choice *choi
 		answer->measured_ns += block->measured_ns;
 		answer->lost += block->lost;
 		answer->nr_blocks[block->level]++;
+		add_length(answer, block);
 		add_period(answer, block->period_ns);
 	}
 }

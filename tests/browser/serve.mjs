@@ -158,6 +158,23 @@ async function testPage(test, page) {
 		assert.equal(await total(), onCpu);
 		clean();
 	});
+	const drawn = () => page.evaluate(() => {
+		const texts = [];
+		const { context } = window.page.chart;
+		context.fillText = (text) => texts.push(text);
+		window.page.chart.draw();
+		delete context.fillText;
+		return texts;
+	});
+	await test("an empty chart has no scale", async () => {
+		assert(/CPUs$/.test((await drawn())[0]));
+		await page.evaluate("page.change({ where: 'comm=none' })");
+		await ready();
+		assert.deepEqual((await drawn()).filter((words) => !/^[\d: -]+$/.test(words)), []);
+		await page.evaluate("page.change({ where: '' })");
+		await ready();
+		clean();
+	});
 	await test("search", async () => {
 		await page.click("#search");
 		await page.type("sys_");

@@ -35,8 +35,8 @@ static void answered_clear(struct answered *answered)
 	free(answered->body);
 }
 
-/* Ten minutes of epochs of 10 s. */
-static void make_store(void)
+/* Epochs of a length; of those before, as old as `limits` says, only minutes and hours are left. */
+static void make_store_of(uint64_t begin_ns, uint64_t length_ns, const struct store_limits *limits)
 {
 	struct store *store = NULL;
 	struct profile *profile = make_profile("redis;main;get 5\n"
@@ -45,13 +45,21 @@ static void make_store(void)
 	uint64_t at;
 
 	CHECK_EQ(store_open_writer(in_folder("store"), &store, NULL), 0);
-	for (at = BEGIN; at < NOW; at += 10 * SECOND) {
-		const struct store_epoch epoch = {at, at + 10 * SECOND, .period_ns = 1};
+	for (at = begin_ns; at + length_ns <= NOW; at += length_ns) {
+		const struct store_epoch epoch = {at, at + length_ns, .period_ns = 1};
 
 		CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
 	}
+	while (limits && store_expire(store, limits, NOW, NULL) > 0)
+		;
 	store_close(store);
 	profile_free(profile);
+}
+
+/* Ten minutes of epochs of 10 s. */
+static void make_store(void)
+{
+	make_store_of(BEGIN, 10 * SECOND, NULL);
 }
 
 static struct answered ask_with(const struct status *status, const char *target)
@@ -122,6 +130,44 @@ TEST(each_question_has_an_answer)
 	check_body("/api/regressions", 404, "too little time");
 	check_body("/healthz", 200, "ok\n");
 	check_body("/metrics", 200, "\nstook_store_blocks{length=\"epoch\"} 60\n");
+	leave_folder();
+}
+
+static void check_series(uint64_t from_ns, uint64_t to_ns, const char *head, const char *amounts)
+{
+	char target[128];
+
+	(void)snprintf(target, sizeof(target), "/api/series?by=comm&top=1&from=@%llu&to=@%llu",
+		       from_ns / SECOND, to_ns / SECOND);
+	check_body(target, 200, head);
+	check_body(target, 200, amounts);
+}
+
+TEST(a_point_of_a_series_is_as_long_as_the_blocks)
+{
+	const struct store_limits no_epochs = {.epochs_ns = 1}, hours_only = {1, 1};
+
+	enter_folder();
+	make_store_of(BEGIN - 2 * HOUR, 10 * SECOND, &no_epochs);
+	check_series(BEGIN - 10 * MINUTE, BEGIN, "\"step\": 60.000, \"points\": 10,",
+		     "[48,48,48,48,48,48,48,48,48,48]");
+	leave_folder();
+	enter_folder();
+	make_store_of(BEGIN - 2 * HOUR, 10 * SECOND, &hours_only);
+	check_series(BEGIN - HOUR, BEGIN, "\"step\": 3600.000, \"points\": 1,", "[2880]");
+	check_series(BEGIN - HOUR - 20 * MINUTE, BEGIN - HOUR - 10 * MINUTE,
+		     "\"step\": 3600.000, \"points\": 1,", "[2880]");
+	leave_folder();
+	enter_folder();
+	make_store_of(BEGIN, 30 * SECOND, NULL);
+	check_series(BEGIN, BEGIN + 5 * MINUTE, "\"step\": 60.000, \"points\": 5,",
+		     "[16,16,16,16,16]");
+	leave_folder();
+	/* While the host slept. */
+	enter_folder();
+	make_store_of(BEGIN - 20 * MINUTE, 30 * MINUTE, NULL);
+	check_series(BEGIN - 30 * MINUTE, BEGIN + 10 * MINUTE, "\"step\": 60.000, \"points\": 40,",
+		     "\"total\": 8,");
 	leave_folder();
 }
 

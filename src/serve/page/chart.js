@@ -104,7 +104,7 @@ class Chart {
 		const rows = [...data.series.map((row) => row.amounts), data.rest];
 		const sums = data.covered.map((_, point) => rows.reduce((sum, amounts) => sum + amounts[point], 0));
 		this.rows = rows;
-		this.most = Math.max(...sums, 1);
+		this.most = Math.max(...sums, 0);
 		this.sums = sums;
 		this.draw();
 	}
@@ -161,7 +161,7 @@ class Chart {
 
 	drawAreas(width, height, style) {
 		const { context, data } = this;
-		const scale = (height - CHART_TOP) / this.most;
+		const scale = (height - CHART_TOP) / (this.most || 1);
 		const at = (point) => Math.round((point / data.points) * width);
 		context.fillStyle = style.getPropertyValue("--ground");
 		context.fillRect(0, 0, width, height);
@@ -184,7 +184,7 @@ class Chart {
 		context.fillStyle = style.getPropertyValue("--text-soft");
 		context.font = `11px ${style.getPropertyValue("--font")}`;
 		context.textBaseline = "top";
-		context.fillText(this.rateText(this.most), 4, 1);
+		if (this.most) context.fillText(this.rateText(this.most), 4, 1);
 	}
 
 	drawRanges(width, height, style) {
