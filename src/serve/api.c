@@ -456,16 +456,30 @@ static int compare_totals(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
+/* False: the sample is of a block that begins before the first point. */
+static bool find_point(const struct series *series, const struct sample *sample, size_t *ret)
+{
+	const struct time_slice slice =
+		profile_slice(series->asking->profile, sample->labels.slice);
+
+	if (!sample->labels.slice || slice.start_ns < series->from_ns)
+		return false;
+	*ret = (slice.start_ns - series->from_ns) / series->step_ns;
+	return *ret < series->nr_points;
+}
+
 /* Sums up by name, and by name and point for the largest ones. 0 or -ENOMEM. */
 static int sum_series(struct series *series, size_t most)
 {
 	const struct profile *profile = series->asking->profile;
 	cleanup_free uint32_t *row_of = NULL;
+	size_t point;
 	uint32_t i;
 
 	series->totals = calloc(series->nr_names, sizeof(*series->totals));
 	for (i = 0; series->totals && i < profile_nr_samples(profile); i++)
-		series->totals[series->name_of[i]] += profile_sample(profile, i)->count;
+		if (find_point(series, profile_sample(profile, i), &point))
+			series->totals[series->name_of[i]] += profile_sample(profile, i)->count;
 	series->order =
 		series->totals ? sort_numbers(series->nr_names, compare_totals, series) : NULL;
 	row_of = calloc(series->nr_names, sizeof(*row_of));
@@ -482,10 +496,8 @@ static int sum_series(struct series *series, size_t most)
 		return -ENOMEM;
 	for (i = 0; i < profile_nr_samples(profile); i++) {
 		const struct sample *sample = profile_sample(profile, i);
-		const struct time_slice slice = profile_slice(profile, sample->labels.slice);
-		const uint64_t point = (slice.start_ns - series->from_ns) / series->step_ns;
 
-		if (!sample->labels.slice || point >= series->nr_points)
+		if (!find_point(series, sample, &point))
 			continue;
 		series->is_covered[point] = true;
 		series->amounts[row_of[series->name_of[i]] * series->nr_points + point] +=
@@ -533,7 +545,10 @@ static void write_series(const struct series *series, FILE *out)
 	(void)fputs("}\n", out);
 }
 
-/* Asks with a longer step until no block is longer. */
+/*
+ * Asks with a longer step until no block is longer. The question begins one point early: a block that reaches into the
+ * first point belongs to the one before.
+ */
 static int ask_series(struct series *series, bool with_stacks)
 {
 	struct asking *asking = series->asking;
@@ -548,7 +563,7 @@ static int ask_series(struct series *series, bool with_stacks)
 		series->from_ns = asking->from_ns - asking->from_ns % step_ns;
 		series->nr_points = (asking->to_ns - series->from_ns + step_ns - 1) / step_ns;
 		query = (struct store_query){
-			.from_ns = series->from_ns,
+			.from_ns = series->from_ns > step_ns ? series->from_ns - step_ns : 0,
 			.to_ns = asking->to_ns,
 			.no_stacks = !with_stacks,
 			.step_ns = step_ns,

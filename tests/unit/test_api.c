@@ -171,6 +171,15 @@ TEST(a_point_of_a_series_is_as_long_as_the_blocks)
 	leave_folder();
 }
 
+TEST(a_series_begins_with_whole_points)
+{
+	enter_folder();
+	make_store_of(BEGIN + 3 * SECOND, 10 * SECOND, NULL);
+	check_series(BEGIN + MINUTE, BEGIN + MINUTE + 30 * SECOND,
+		     "\"step\": 10.000, \"points\": 3,", "\"total\": 24, \"amounts\": [8,8,8]");
+	leave_folder();
+}
+
 TEST(a_profile_is_written_in_each_format)
 {
 	static const char *const formats[] = {"pprof", "perf",	     "folded", "report", "html",
