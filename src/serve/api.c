@@ -636,6 +636,9 @@ static int answer_store(struct asking *asking)
 {
 	struct store_extent extent = {0};
 	const struct health health = find_health(asking, &extent, read_extent(asking, &extent));
+	/* Rounded inwards: a question for the last epoch must not touch the ones before and after. */
+	const uint64_t from_ms = (extent.last_from_ns + NS_PER_MS - 1) / NS_PER_MS;
+	const uint64_t to_ms = extent.last_to_ns / NS_PER_MS;
 	FILE *out = asking->body;
 
 	if (!asking->store)
@@ -646,8 +649,7 @@ static int answer_store(struct asking *asking)
 		      "{\"version\": \"" STOOK_VERSION "\", \"now\": %.3f, \"from\": %.3f, "
 		      "\"to\": %.3f, \"epoch\": {\"from\": %.3f, \"to\": %.3f}, ",
 		      (double)asking->api->wall_ns / 1e9, (double)extent.from_ns / 1e9,
-		      (double)extent.to_ns / 1e9, (double)extent.last_from_ns / 1e9,
-		      (double)extent.last_to_ns / 1e9);
+		      (double)extent.to_ns / 1e9, (double)from_ms / 1e3, (double)to_ms / 1e3);
 	(void)fprintf(out,
 		      "\"epochs\": %" PRIu64 ", \"minutes\": %" PRIu64 ", \"hours\": %" PRIu64
 		      ", \"bytes\": %" PRIu64 ", \"agent\": %s, \"red\": ",
@@ -689,6 +691,18 @@ static int answer_labels(struct asking *asking)
 #define PPROF_SECONDS	   30
 #define PPROF_MOST_SECONDS (7 * 24 * 3600)
 
+/* The last seconds of the store: the epochs that have at least half of the last one's length in them. */
+static void choose_last(struct store_query *query, const struct store_extent *extent,
+			uint64_t seconds)
+{
+	const uint64_t half_ns = (extent->last_to_ns - extent->last_from_ns) / 2;
+	uint64_t length_ns = seconds * NS_PER_SEC;
+
+	length_ns = length_ns > half_ns ? length_ns - half_ns : 1;
+	query->to_ns = extent->last_to_ns;
+	query->from_ns = query->to_ns > length_ns ? query->to_ns - length_ns : 0;
+}
+
 /*
  * /debug/pprof/profile?seconds=N: the last N seconds before the end of the last epoch. It has been sampled already, so
  * the answer is immediate.
@@ -709,10 +723,7 @@ static int answer_pprof(struct asking *asking)
 		err = take_all(asking, hour_ago(asking->api), "");
 	if (!err)
 		err = store_extent(asking->store, &extent, &asking->error);
-	query.to_ns = extent.last_to_ns;
-	query.from_ns = extent.last_to_ns > seconds * NS_PER_SEC
-				? extent.last_to_ns - seconds * NS_PER_SEC
-				: 0;
+	choose_last(&query, &extent, seconds);
 	if (!err)
 		err = ask(asking, &query, &asking->profile, &answer);
 	if (err)

@@ -14,6 +14,7 @@
 #include "store/store.h"
 #include "unit/folder.h"
 #include "unit/make_profile.h"
+#include "unit/pprof_fixture.h"
 #include "unit/test.h"
 
 #define SECOND 1000000000ULL
@@ -201,18 +202,67 @@ TEST(a_profile_is_written_in_each_format)
 	leave_folder();
 }
 
+/* The samples in the profile of the last seconds, of which each epoch has ten. */
+static uint64_t nr_in_last(unsigned seconds)
+{
+	cleanup(answered_clear) struct answered answered = {.body = NULL};
+	char target[64];
+	struct profile *profile;
+	struct format_notes notes;
+	struct file file;
+	uint64_t nr;
+
+	(void)snprintf(target, sizeof(target), "/debug/pprof/profile?seconds=%u", seconds);
+	answered = ask(target);
+	CHECK_EQ(answered.head.status, 200);
+	file = inflate_file(answered.body, answered.nr);
+	profile = parsed(file.bytes, file.nr, &notes);
+	nr = profile_total(profile);
+	profile_free(profile);
+	free(file.bytes);
+	return nr;
+}
+
 TEST(pprof_is_of_the_last_seconds)
 {
-	struct answered answered;
+	static const uint64_t lengths_ns[] = {10 * SECOND, 9999 * SECOND / 1000,
+					      10001234567 /* ns */};
+	size_t i;
 
-	enter_folder();
-	make_store();
-	answered = ask("/debug/pprof/profile?seconds=10");
-	CHECK_EQ(answered.head.status, 200);
-	CHECK_EQ((uint8_t)answered.body[0], 0x1f);
-	CHECK_EQ((uint8_t)answered.body[1], 0x8b);
-	answered_clear(&answered);
-	leave_folder();
+	for (i = 0; i < ARRAY_SIZE(lengths_ns); i++) {
+		enter_folder();
+		make_store_of(BEGIN + 123456, lengths_ns[i], NULL);
+		CHECK_EQ(nr_in_last(1), 10);
+		CHECK_EQ(nr_in_last(10), 10);
+		CHECK_EQ(nr_in_last(14), 10);
+		CHECK_EQ(nr_in_last(16), 20);
+		CHECK_EQ(nr_in_last(30), 30);
+		CHECK_EQ(nr_in_last(99999), 10 * (10 * MINUTE / lengths_ns[i] - (i == 0)));
+		leave_folder();
+	}
+}
+
+TEST(the_last_epoch_can_be_asked_for)
+{
+	static const uint64_t begins_ns[] = {BEGIN, BEGIN + 1, BEGIN + 400000, BEGIN + 999999};
+	char *epoch, target[128], from[32], to[32];
+	struct answered answered;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(begins_ns); i++) {
+		enter_folder();
+		make_store_of(begins_ns[i], 9999123456, NULL);
+		answered = ask("/api/store");
+		epoch = strstr(answered.body, "\"epoch\": ");
+		CHECK(epoch && sscanf(epoch, "\"epoch\": {\"from\": %31[0-9.], \"to\": %31[0-9.]}",
+				      from, to) == 2);
+		answered_clear(&answered);
+		(void)snprintf(target, sizeof(target),
+			       "/api/profile?format=folded&where=comm=redis&from=@%s&to=@%s", from,
+			       to);
+		check_body(target, 200, "redis;main;get 5\n");
+		leave_folder();
+	}
 }
 
 TEST(bad_parameters_are_named)
