@@ -103,6 +103,8 @@ check "the page: a profile" has_line '^spintmp;.*spin_inner' ask '/api/profile?f
 kill $opened
 touch /run/stook/pause
 check "pause by file" patiently has_status paused
+systemctl restart $unit
+check "pause by file: after a restart, too" patiently has_status paused
 rm /run/stook/pause
 check "resume" patiently has_status sampling
 check "no error is logged" has_no_warnings
