@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Chromium } from "./lib/chromium.mjs";
 import { writeProfile } from "./lib/made_profile.mjs";
 import { pageTest, root, run, scratch } from "./lib/page_test.mjs";
 
@@ -172,6 +173,26 @@ async function testPage(test, page) {
 		await ready();
 		assert.deepEqual((await drawn()).filter((words) => !/^[\d: -]+$/.test(words)), []);
 		await page.evaluate("page.change({ where: '' })");
+		await ready();
+		clean();
+	});
+	if (page instanceof Chromium) await test("days begin at midnight when the clock is changed, too", async () => {
+		// Only its driver can choose a time zone.
+		await page.call("Emulation.setTimezoneOverride", { timezoneId: "Europe/Berlin" });
+		for (const [year, month, day] of [[2025, 10, 23], [2025, 3, 27]]) {
+			await page.evaluate((from) => {
+				const covered = new Array(6 * 24).fill(0);
+				window.page.chart.setData({ from, step: 3600, points: 6 * 24, covered, series: [], rest: covered, unit: "", value: "" });
+			}, Date.UTC(year, month - 1, day) / 1000);
+			const days = (await drawn()).filter((words) => /^\d{4}-/.test(words));
+			const two = (number) => String(number).padStart(2, "0");
+			assert.deepEqual(days, [1, 2, 3, 4, 5].map((i) => {
+				const date = new Date(Date.UTC(year, month - 1, day + i));
+				return `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
+			}));
+		}
+		await page.call("Emulation.setTimezoneOverride", { timezoneId: "" });
+		await page.evaluate("page.charted = null; page.change({})");
 		await ready();
 		clean();
 	});

@@ -22,6 +22,16 @@ function timeText(seconds, withDate) {
 	return withDate ? `${day} ${time}` : time;
 }
 
+/* Seconds of the clock here, as if it were UTC, at a time; and the time when it has these. */
+function clockAt(seconds) {
+	return seconds - new Date(seconds * 1000).getTimezoneOffset() * 60;
+}
+
+function timeOfClock(clock) {
+	const date = new Date(clock * 1000);
+	return new Date(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), date.getUTCHours()) / 1000;
+}
+
 function rangeText([from, to]) {
 	const isSameDay = timeText(from, true).slice(0, 10) === timeText(to, true).slice(0, 10);
 	return `${timeText(from, true)} to ${timeText(to, !isSameDay)}`;
@@ -210,11 +220,14 @@ class Chart {
 		const { context, data } = this;
 		const seconds = data.points * data.step;
 		const step = CHART_STEPS.find((s) => (s / seconds) * width >= 110) || 2592000;
-		const offset = new Date(data.from * 1000).getTimezoneOffset() * 60;
+		const offset = data.from - clockAt(data.from);
+		/* When the clock is changed, short steps go on, and long ones stay at full hours of the clock. */
+		const timeOf = step > 3600 ? timeOfClock : (clock) => clock + offset;
 		context.fillStyle = style.getPropertyValue("--text-soft");
 		context.textBaseline = "bottom";
 		context.fillRect(0, height - CHART_AXIS, width, 1);
-		for (let time = Math.ceil((data.from - offset) / step) * step + offset; time < data.from + seconds; time += step) {
+		for (let clock = Math.ceil(clockAt(data.from) / step) * step; timeOf(clock) < data.from + seconds; clock += step) {
+			const time = timeOf(clock);
 			const x = ((time - data.from) / seconds) * width;
 			const text = timeText(time, true);
 			context.fillRect(x, height - CHART_AXIS, 1, 4);
