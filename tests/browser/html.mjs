@@ -401,6 +401,12 @@ await pageTest("page", async (test) => {
 		for (const [i, [name, color]] of shown.entries())
 			assert(Math.abs(hue(color) - hue(picture[i][1])) < 12, `${name}: ${color} and ${picture[i][1]}`);
 	});
+	await test("times are rounded as a whole", async (page) => {
+		await open(page, file);
+		const times = [0, 0.9994, 0.9996, 119.9, 179.4, 179.7, 7199.4, 7199.7, 86399.9];
+		assert.deepEqual(await page.evaluate(`[${times}].map((seconds) => formatSeconds(seconds * 1e9))`),
+			["0 s", "999 ms", "1 s", "119.9 s", "2 min 59 s", "3 min 0 s", "119 min 59 s", "2 h 0 min", "24 h 0 min"]);
+	});
 	await test("names cannot break out of it", async (page) => {
 		writeFileSync(scratch("hostile.folded"), hostile);
 		stook("flame", scratch("hostile.folded"), "-q", "--title", "</title><script>alert(1)</script>", "-o", scratch("hostile.html"));

@@ -65,11 +65,12 @@ function formatRatio(ratio) {
 
 function formatSeconds(ns) {
 	const seconds = ns / 1e9;
-	if (seconds && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+	if (seconds && seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
 	if (seconds < 120) return `${+seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
-	const minutes = Math.floor(seconds / 60);
+	const rounded = Math.round(seconds);
+	const minutes = Math.floor(rounded / 60);
 	return minutes < 120
-		? `${minutes} min ${Math.round(seconds % 60)} s`
+		? `${minutes} min ${rounded % 60} s`
 		: `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
