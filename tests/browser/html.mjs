@@ -418,6 +418,8 @@ await pageTest("page", async (test) => {
 		await page.evaluate("stook.showTab('functions'); stook.openFunction(0)");
 		await page.evaluate("stook.showFocus(stook.tree(), 1)");
 		await page.painted();
+		assert.deepEqual(await page.evaluate("[...stook.model.words.text.keys()].map((word) => stook.palette.makeOfWord(word))" +
+			".filter((color) => !/^rgb\\(\\d+,\\d+,\\d+\\)$/.test(color))"), []);
 		assert.equal(await page.evaluate("document.images.length + document.querySelectorAll('b').length"), 0);
 		assert.equal(await page.evaluate("document.scripts.length"), 3);
 		page.assertClean();

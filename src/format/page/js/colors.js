@@ -52,6 +52,7 @@ const ASLEEP = { hue: 290, saturation: 0.8 };
 
 /* The states of threads, of --wall and --off-cpu, and the kinds of locks. */
 const STATE_COLORS = {
+	__proto__: null, /* looked up by any text: "constructor" is none */
 	"[running]": { hue: 4, saturation: 1 },
 	"[runnable]": { hue: 60, saturation: 0.7 },
 	"[sleeping]": { hue: 240, saturation: 0.8 },
