@@ -119,6 +119,16 @@ static uint64_t unsent_bytes(const struct server *server)
 	return sum;
 }
 
+/* What is known of a connection is of its inode: a descriptor may belong to another one by now. */
+static void see_connection(struct connection *connection, ino_t inode, uint64_t now_ns)
+{
+	if (connection->inode != inode)
+		*connection = (struct connection){
+			.inode = inode,
+			.late_ns = now_ns + REQUEST_SECONDS * NS_PER_SEC,
+		};
+}
+
 /* Finds the connections that there are, and shuts late ones down. */
 static void look_at_connections(struct server *server)
 {
@@ -134,11 +144,7 @@ static void look_at_connections(struct server *server)
 			*connection = (struct connection){0};
 			continue;
 		}
-		if (connection->inode != status.st_ino)
-			*connection = (struct connection){
-				.inode = status.st_ino,
-				.late_ns = now_ns + REQUEST_SECONDS * NS_PER_SEC,
-			};
+		see_connection(connection, status.st_ino, now_ns);
 		server->nr_connections++;
 		if (now_ns > connection->late_ns)
 			(void)shutdown(fd, SHUT_RDWR);
@@ -182,7 +188,7 @@ static struct connection *find_connection(struct server *server, struct evhttp_r
 
 	if (fd < 0 || fd >= MAX_FDS || fstat(fd, &status) < 0)
 		return NULL;
-	server->connections[fd].inode = status.st_ino;
+	see_connection(&server->connections[fd], status.st_ino, clock_now_ns());
 	return &server->connections[fd];
 }
 
