@@ -219,12 +219,17 @@ static void add_header(struct evhttp_request *request, const char *name, const c
 static void reply(struct evhttp_request *request, const struct http_response *response,
 		  struct evbuffer *body)
 {
-	char disposition[128] = "";
+	const bool is_head = evhttp_request_get_command(request) == EVHTTP_REQ_HEAD;
+	char disposition[128] = "", length[24] = "";
 
+	/* libevent would send the body of an answer to HEAD, too, and no length. */
+	if (is_head && body)
+		(void)snprintf(length, sizeof(length), "%zu", evbuffer_get_length(body));
 	if (*response->file)
 		(void)snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"",
 			       response->file);
 	add_header(request, "Content-Type", response->type);
+	add_header(request, "Content-Length", length);
 	add_header(request, "Content-Disposition", disposition);
 	add_header(request, "Set-Cookie", response->cookie);
 	add_header(request, "Location", response->location);
@@ -237,7 +242,8 @@ static void reply(struct evhttp_request *request, const struct http_response *re
 	add_header(request, "Cross-Origin-Opener-Policy", "same-origin");
 	add_header(request, "Cache-Control", "no-store");
 	add_header(request, "Connection", "close");
-	evhttp_send_reply(request, response->status, http_reason(response->status), body);
+	evhttp_send_reply(request, response->status, http_reason(response->status),
+			  is_head ? NULL : body);
 }
 
 static void reply_text(struct evhttp_request *request, struct http_response *response,
