@@ -763,15 +763,6 @@ static int answer_health(struct asking *asking)
 	return 0;
 }
 
-/* --- the page --------------------------------------------------------------------------------- */
-
-static int answer_page(struct asking *asking)
-{
-	asking->response->status = 200;
-	asking->response->type = HTML;
-	return html_write_server(asking->body);
-}
-
 /* --- the table -------------------------------------------------------------------------------- */
 
 static const char pprof_index[] =
@@ -780,7 +771,7 @@ static const char pprof_index[] =
 	"<a href=\"profile?seconds=30\">profile</a>; see also <a href=\"/\">the page</a>.</html>\n";
 
 static const struct api_route routes[] = {
-	{"/", .answer = answer_page, .is_public = true},
+	{"/", HTML, .write = html_write_server, .is_public = true},
 	{"/stook.js", "text/javascript; charset=utf-8", asset_serve_js, .is_public = true},
 	{"/stook.css", "text/css; charset=utf-8", asset_serve_css, .is_public = true},
 	{"/debug/pprof/", HTML, pprof_index, .is_public = true},

@@ -1,6 +1,6 @@
 /*
- * The answers: what is served under which path. Parts of the page are texts of the program; all else is asked of the
- * store, in a process of its own (serve/server.h), by functions from a request to bytes.
+ * The answers: what is served under which path. The page and its parts are texts of the program; all else is asked of
+ * the store, in a process of its own (serve/server.h), by functions from a request to bytes.
  *
  * docs/api.yaml describes the paths for users.
  */
@@ -30,9 +30,10 @@ struct asking;
 
 struct api_route {
 	const char *path;
-	const char *type;  /* of the asset */
-	const char *asset; /* a text of the program; NULL: api_answer() makes it */
-	int (*answer)(struct asking *asking); /* for api_answer() */
+	const char *type;	 /* of the text */
+	const char *asset;	 /* a text of the program */
+	int (*write)(FILE *out); /* of the page: writes what is always the same. 0 or an error */
+	int (*answer)(struct asking *asking); /* for api_answer(), if there is no text */
 	bool is_public;			      /* has no data: for everybody */
 };
 

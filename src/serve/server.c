@@ -84,6 +84,7 @@ struct server {
 	size_t nr_connections;			/* at the last look, and those since then */
 	struct question *waiting;		/* the oldest first */
 	size_t nr_running, nr_waiting;
+	char *page; /* a text like those of assets */
 };
 
 /* A request that is answered by a process. */
@@ -639,10 +640,10 @@ static void take_request(struct evhttp_request *request, void *context)
 		begin_session(guard, request, is_link);
 	} else if (!route) {
 		reply_error(request, 404, "there is nothing at this path");
-	} else if (route->asset) {
+	} else if (route->asset || route->write) {
 		struct http_response response = {.status = 200, .type = route->type};
 
-		reply_text(request, &response, route->asset);
+		reply_text(request, &response, route->asset ? route->asset : server->page);
 	} else {
 		put_question(server, request, route);
 	}
@@ -668,6 +669,18 @@ static void wait_a_little(struct evconnlistener *listener, void *context)
 	const struct timespec nap = {.tv_nsec = 10 * NS_PER_MS};
 
 	(void)nanosleep(&nap, NULL);
+}
+
+/* Once: everybody may ask for the page, and must not fill the queue of questions. */
+static int make_page(struct server *server)
+{
+	size_t nr;
+	FILE *out = open_memstream(&server->page, &nr);
+	int err = out ? api_find("/")->write(out) : -ENOMEM;
+
+	if (out && fclose(out) != 0)
+		err = -ENOMEM;
+	return err;
 }
 
 static int make(struct server *server)
@@ -702,7 +715,7 @@ static int make(struct server *server)
 	evhttp_set_timeout(server->http, ANSWER_SECONDS);
 	evhttp_set_bevcb(server->http, begin_connection, server);
 	evhttp_set_gencb(server->http, take_request, server);
-	return 0;
+	return make_page(server);
 }
 
 int server_run(const struct server_options *options, struct sandbox *sandbox, struct error *error)

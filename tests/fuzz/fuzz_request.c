@@ -24,7 +24,7 @@ static void answer(const struct http_request *request)
 	size_t nr = 0;
 	FILE *out;
 
-	if (!route || route->asset)
+	if (!route || !route->answer)
 		return;
 	out = open_memstream(&body, &nr);
 	if (!out)

@@ -79,7 +79,7 @@ static struct answered ask_with(const struct status *status, const char *target)
 
 	CHECK_EQ(http_request_parse(&request, target), 0);
 	route = api_find(request.path);
-	CHECK(route && !route->asset);
+	CHECK(route && route->answer);
 	CHECK_EQ(api_answer(route, &api, &request, &answered.head, body), 0);
 	CHECK_EQ(fclose(body), 0);
 	return answered;
@@ -101,6 +101,14 @@ static void check_body(const char *target, int status, const char *part)
 
 TEST(parts_of_the_page_are_assets)
 {
+	char *page;
+	size_t nr;
+	FILE *out = open_memstream(&page, &nr);
+
+	CHECK_EQ(api_find("/")->write(out), 0);
+	CHECK_EQ(fclose(out), 0);
+	CHECK(strstr(page, "<script src=\"/stook.js\"></script>") != NULL);
+	free(page);
 	CHECK(api_find("/")->is_public);
 	CHECK(strstr(api_find("/stook.js")->asset, "class App") != NULL);
 	CHECK(api_find("/stook.css")->asset != NULL);
@@ -113,7 +121,6 @@ TEST(each_question_has_an_answer)
 {
 	enter_folder();
 	make_store();
-	check_body("/", 200, "<script src=\"/stook.js\"></script>");
 	check_body("/api/store", 200, "\"red\": null");
 	check_body("/api/labels", 200, "\"redis\"");
 	check_body("/api/series", 200, "\"points\": 360");
@@ -311,6 +318,32 @@ TEST(names_do_not_become_markup)
 	CHECK_STR(answered.head.type, "application/json");
 	answered_clear(&answered);
 	leave_folder();
+}
+
+/* Questions take a process, and places in a queue. */
+TEST(only_those_who_may_look_can_ask)
+{
+	static const char *const paths[] = {"/",
+					    "/stook.js",
+					    "/stook.css",
+					    "/debug/pprof/",
+					    "/debug/pprof/profile",
+					    "/api/store",
+					    "/api/labels",
+					    "/api/series",
+					    "/api/profile",
+					    "/api/diff",
+					    "/api/regressions",
+					    "/metrics",
+					    "/healthz"};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(paths); i++) {
+		const struct api_route *route = api_find(paths[i]);
+
+		CHECK_EQ(route->is_public, !route->answer);
+		CHECK_EQ(!route->answer, route->asset || route->write);
+	}
 }
 
 /* --- health ----------------------------------------------------------------------------------- */
