@@ -91,6 +91,12 @@ async function testPage(test, page) {
 		await page.open(`${url}/`);
 		await page.until("document.getElementById('login').open");
 		assert.equal(await page.evaluate("window.stook === undefined"), true);
+		for (let i = 0; i < 2; i++) {
+			await page.press("Escape");
+			await page.painted();
+			await page.until("document.getElementById('login').open");
+		}
+		await page.click("#token");
 		await page.type("wrong-token-wrong");
 		await page.press("Enter");
 		await page.until("document.getElementById('login-failed').textContent");
@@ -99,6 +105,7 @@ async function testPage(test, page) {
 		await page.type(token);
 		await page.press("Enter");
 		await ready();
+		assert.equal(await page.evaluate("document.getElementById('token').value + document.getElementById('login-failed').textContent"), "");
 		clean();
 	});
 	await test("a link with the token opens it, and the token leaves the address", async () => {

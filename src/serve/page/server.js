@@ -28,9 +28,11 @@ let login = null; /* a promise while the user is asked */
 function askForToken() {
 	login = login || new Promise((resolve) => {
 		const send = async () => {
+			byId("login-failed").textContent = "";
 			if (await sendToken(byId("token").value).catch(() => false)) {
-				byId("login").close();
 				login = null;
+				byId("token").value = "";
+				byId("login").close();
 				resolve();
 			} else {
 				byId("login-failed").textContent = "The server refused this token.";
@@ -39,6 +41,10 @@ function askForToken() {
 		byId("login-go").onclick = send;
 		byId("token").onkeydown = (event) => {
 			if (event.key === "Enter") send();
+		};
+		/* Escape closes it, but there is nothing to see behind it. Browsers let it be prevented once only. */
+		byId("login").onclose = () => {
+			if (login) byId("login").showModal();
 		};
 		byId("login").showModal();
 	});
