@@ -199,7 +199,7 @@ async function testPage(test, page) {
 			}));
 		}
 		await page.call("Emulation.setTimezoneOverride", { timezoneId: "" });
-		await page.evaluate("page.charted = null; page.change({})");
+		await page.evaluate("page.charted = null, page.change({})");
 		await ready();
 		clean();
 	});
@@ -297,6 +297,54 @@ async function testPage(test, page) {
 		page.errors = page.errors.filter((line) => !/status of 404/.test(line));
 		await page.press("Escape");
 		await page.until("!document.getElementById('growth').open");
+		await page.evaluate("stook.showTab('flame')");
+		clean();
+	});
+	await test("another view goes on where the user was", async () => {
+		const again = async (change = {}) => {
+			await page.evaluate(`page.charted = null, page.change(${JSON.stringify(change)})`);
+			await ready();
+		};
+		const functionNamed = (name) => `[...stook.model.functions.name.keys()].find((i) => stook.frames.functionName(i) === ${JSON.stringify(name)})`;
+		await page.click("#search");
+		await page.type("serve");
+		await again();
+		await page.type("r?");
+		assert.deepEqual(await page.evaluate("[document.activeElement.id, document.activeElement.value]"), ["search", "server?"]);
+		await page.until("stook.view.search === 'server?'");
+		await page.evaluate("stook.search.set('')");
+		await page.click("#where");
+		await page.type("comm");
+		await again();
+		assert.deepEqual(await page.evaluate("[document.activeElement.id, document.activeElement.value]"), ["where", "comm"]);
+		await page.evaluate("document.getElementById('where').value = ''");
+		await page.click("#chart-legend");
+		await ready();
+		const before = await page.evaluate(`stook.openFunction(${functionNamed("sys_read")}), stook.view.function`);
+		await again({ where: 'comm="redis"' });
+		const after = await page.evaluate("stook.view.function");
+		assert.notEqual(after, before);
+		assert.equal(await page.evaluate(functionNamed("sys_read")), after);
+		assert.equal(await text("sandwich-name"), "sys_read");
+		await again({ where: "" });
+		assert.equal(await page.evaluate("stook.view.function"), before);
+
+		await page.evaluate("stook.showTab('functions')");
+		await page.evaluate("document.styleSheets[0].insertRule('#functions-scroller { max-height: 80px; flex: none }')");
+		await page.painted();
+		await page.evaluate("stook.table.moveTo(0)");
+		for (let i = 0; i < 3; i++) await page.press("ArrowDown");
+		const state = "[document.activeElement.textContent, document.getElementById('functions-scroller').scrollTop]";
+		const there = await page.evaluate(state);
+		assert(there[1] > 0);
+		await again();
+		assert.deepEqual(await page.evaluate(state), there);
+		await page.evaluate("document.styleSheets[0].deleteRule(0)");
+
+		await page.evaluate("void (window.old = stook)");
+		await again();
+		await page.evaluate("old.graph.zoomTo(1), old.saveAddress(), new Promise((done) => setTimeout(done, 500))");
+		assert(!/at=|zoom=/.test(await page.evaluate("location.hash")));
 		await page.evaluate("stook.showTab('flame')");
 		clean();
 	});

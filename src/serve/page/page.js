@@ -6,6 +6,34 @@
 
 const LIVE_MS = 2000;
 
+/* Returns the number of the function with a name that Page.endView() has kept; or null. */
+function functionOfKept(name, { frames, model }) {
+	const number = name === null ? -1
+		: model.functions.name.findIndex((_, i) => [frames.functionName(i), frames.moduleName(i)].join() === name);
+	return number < 0 ? null : number;
+}
+
+function addressOfKept({ address, chosen }, app) {
+	const parts = new URLSearchParams(address);
+	const number = functionOfKept(chosen, app);
+	for (const name of ["at", "zoom", "function", "threads", "time", "value"]) parts.delete(name);
+	if (number !== null) parts.set("function", number);
+	return parts;
+}
+
+function resume({ row, focused, caret, scrolls, scroll }, app) {
+	const { graph, table, search } = app;
+	const place = row === null ? -1 : table.order.indexOf(functionOfKept(row, app));
+	graph.scroll = scroll;
+	graph.clampScroll();
+	graph.requestDraw();
+	table.render();
+	document.querySelectorAll(".scroller").forEach((scroller, i) => { scroller.scrollTop = scrolls[i]; });
+	if (focused) byId(focused)?.focus({ preventScroll: true });
+	if (caret) search.input.setSelectionRange(...caret);
+	if (place >= 0) table.moveTo(place);
+}
+
 class Page {
 	constructor() {
 		this.shown = shownOfAddress();
@@ -120,21 +148,40 @@ class Page {
 		return (await askServer("/api/store", {}, signal)).from;
 	}
 
-	/* The view of before goes, but not what it was set to. */
+	/* The view of before goes, but not what it was set to, nor what the user is doing in it. */
 	show(model) {
-		const parts = new URLSearchParams(location.hash.slice(1));
-		if (this.app) {
-			this.app.end();
-			for (const name of ["at", "zoom", "function", "threads", "time", "value"]) parts.delete(name);
-			history.replaceState(null, "", `${location.search || location.pathname}#${parts}`);
-		}
+		const kept = this.app && this.endView();
 		for (const child of [...document.body.children]) if (!this.isOwn(child)) child.remove();
 		document.body.append(...this.pristine.map((child) => child.cloneNode(true)));
 		byId("loading").hidden = true;
-		this.app = new App(model);
-		this.app.start();
-		window.stook = this.app; /* for the console, and for tests */
+		const app = new App(model);
+		if (kept) history.replaceState(null, "", `${location.search || location.pathname}#${addressOfKept(kept, app)}`);
+		app.start();
+		this.app = app;
+		if (kept) resume(kept, app);
+		window.stook = app; /* for the console, and for tests */
 		performance.mark("graph painted");
+	}
+
+	/* Ends the view, and returns what the next one begins with. Numbers are the model's: functions have their names. */
+	endView() {
+		const { app } = this;
+		const { view, graph, table, search } = app;
+		const { activeElement: focused } = document;
+		const nameOf = (number) => (number === null ? null : [app.frames.functionName(number), app.frames.moduleName(number)].join());
+		const isRow = table.body.contains(focused);
+		view.search = search.input.value;
+		const kept = {
+			address: addressOf(view, graph.zoom()),
+			chosen: nameOf(view.function),
+			row: isRow ? nameOf(table.order[table.focused]) : null,
+			focused: focused.id,
+			caret: focused === search.input ? [focused.selectionStart, focused.selectionEnd] : null,
+			scrolls: [...document.querySelectorAll(".scroller")].map(({ scrollTop }) => scrollTop),
+			scroll: graph.scroll,
+		};
+		app.end();
+		return kept;
 	}
 
 	fail(error) {
@@ -176,7 +223,8 @@ class Page {
 			const { epoch, red } = await askServer("/api/store", {});
 			byId("red").hidden = !red;
 			byId("red").textContent = red ? `No data: ${showUnseen(red)}` : "";
-			if (this.shown.isLive && epoch.to !== this.epoch && !document.body.dataset.loading) await this.load();
+			const isOpen = document.querySelector("#help[open], #threads[open]"); /* in the view that another would replace */
+			if (this.shown.isLive && epoch.to !== this.epoch && !document.body.dataset.loading && !isOpen) await this.load();
 		} catch (error) {
 			byId("red").hidden = false;
 			byId("red").textContent = `The server does not answer: ${error.message}`;

@@ -97,7 +97,7 @@ function showRanges(page) {
 	const against = shown.base ? [["", "No comparison"], ...AGAINST.slice(1)] : AGAINST;
 	fillSelect(byId("against"), against, shown.base ? "own" : "");
 	byId("against").disabled = !shown.selected;
-	byId("where").value = shown.where;
+	if (document.activeElement !== byId("where")) byId("where").value = shown.where; /* else it is being typed */
 	byId("zoom-in").disabled = byId("choose-all").hidden = !shown.selected;
 	byId("choose-all").hidden = !shown.selected;
 	byId("live-view").setAttribute("aria-pressed", String(shown.isLive));

@@ -47,6 +47,9 @@ class App {
 	/* Another model is about to be shown, in a view of its own. */
 	end() {
 		clearTimeout(this.saving);
+		clearTimeout(this.search.timer);
+		cancelAnimationFrame(this.weighing);
+		for (const graph of this.graphs()) graph.stopAnimation();
 		this.ended.abort();
 	}
 
@@ -197,6 +200,7 @@ class App {
 	}
 
 	onZoom() {
+		if (this.ended.signal.aborted) return;
 		showCrumbs(this);
 		this.saveAddress();
 	}
@@ -214,6 +218,7 @@ class App {
 
 	saveAddress() {
 		clearTimeout(this.saving);
+		if (this.ended.signal.aborted) return;
 		this.saving = setTimeout(() => {
 			this.saved = addressOf(this.view, this.graph.zoom());
 			history.replaceState(null, "", `#${this.saved}`);
