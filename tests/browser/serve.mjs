@@ -375,6 +375,22 @@ async function testPage(test, page) {
 		page.errors = page.errors.filter((line) => !/status of 404/.test(line));
 		clean();
 	});
+	if (page instanceof Chromium) await test("a proxy without a server, until it is back", async () => {
+		const source = `const ask = fetch; window.fetch = (...asked) => window.isBack ? ask(...asked)
+			: Promise.resolve(new Response("<html>Bad Gateway</html>", { status: 502 }));`;
+		const { identifier } = await page.call("Page.addScriptToEvaluateOnNewDocument", { source });
+		await page.open(`${url}/?span=-15m`);
+		await page.until("document.querySelector('#loading.failed')");
+		assert.equal(await text("loading"), "The server answered with status 502.");
+		assert.equal(await page.evaluate("document.querySelector('#loading.failed').role"), "alert");
+		await page.until("/status 502/.test(document.getElementById('red').textContent)");
+		await page.call("Page.removeScriptToEvaluateOnNewDocument", { identifier });
+		await page.evaluate("window.isBack = true");
+		await ready();
+		await page.until("document.getElementById('kind').options.length");
+		assert.doesNotMatch(await text("red"), /502/); // it may be that the store is old by now
+		clean();
+	});
 	await test("downloads in every format", async () => {
 		const links = await page.evaluate("[...document.querySelectorAll('#downloads-list a')].map((a) => a.href)");
 		assert.equal(links.length, 10);

@@ -38,6 +38,7 @@ class Page {
 	constructor() {
 		this.shown = shownOfAddress();
 		this.app = null;
+		this.hasFailed = false; /* without an answer of the server: it may be back soon */
 		this.asked = new AbortController();
 		this.askedGrowth = new AbortController();
 		this.pristine = [...document.body.children].filter((child) => !this.isOwn(child)).map((child) => child.cloneNode(true));
@@ -110,6 +111,8 @@ class Page {
 		try {
 			await this.loadAll(signal);
 			delete document.body.dataset.loading;
+			this.hasFailed = false;
+			if (!byId("kind").options.length) this.showValues();
 		} catch (error) {
 			if (signal.aborted) return;
 			delete document.body.dataset.loading;
@@ -185,9 +188,11 @@ class Page {
 	}
 
 	fail(error) {
+		this.hasFailed = !error.isOfServer;
 		if (error.status === 400 && this.shown.where) byId("where").setAttribute("aria-invalid", "true");
 		byId("loading").hidden = false;
 		byId("loading").classList.add("failed");
+		byId("loading").setAttribute("role", "alert");
 		byId("loading").textContent = error.message;
 		showRanges(this);
 	}
@@ -217,17 +222,18 @@ class Page {
 		}));
 	}
 
-	/* Looks at the health, and in a live view for another epoch. */
+	/* Looks at the health, and in a live view for another epoch; asks again for what has failed. */
 	async watch() {
 		try {
 			const { epoch, red } = await askServer("/api/store", {});
 			byId("red").hidden = !red;
 			byId("red").textContent = red ? `No data: ${showUnseen(red)}` : "";
 			const isOpen = document.querySelector("#help[open], #threads[open]"); /* in the view that another would replace */
-			if (this.shown.isLive && epoch.to !== this.epoch && !document.body.dataset.loading && !isOpen) await this.load();
+			const isStale = this.hasFailed || (this.shown.isLive && epoch.to !== this.epoch);
+			if (isStale && !isOpen && !document.body.dataset.loading) await this.load();
 		} catch (error) {
 			byId("red").hidden = false;
-			byId("red").textContent = `The server does not answer: ${error.message}`;
+			byId("red").textContent = error.status ? error.message : `The server does not answer: ${error.message}`;
 		}
 		setTimeout(() => this.watch(), this.shown.isLive ? LIVE_MS : 5 * LIVE_MS);
 	}
@@ -287,10 +293,12 @@ async function mainOfServer() {
 	await takeTokenFromAddress().catch(() => {});
 	const page = new Page();
 	window.page = page; /* for the console, and for tests */
-	await page.load();
-	if (page.shown.growth !== null) page.showGrowth();
-	page.showValues();
-	page.watch();
+	try {
+		await page.load();
+	} finally {
+		if (page.shown.growth !== null) page.showGrowth();
+		page.watch();
+	}
 }
 
 addEventListener("DOMContentLoaded", mainOfServer);

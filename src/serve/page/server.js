@@ -51,16 +51,21 @@ function askForToken() {
 	return login;
 }
 
-/* Returns the JSON of an answer; throws an Error with the server's words. */
+/* Returns the JSON of an answer; throws an Error with the server's words, or of a proxy's page with the status. */
 async function askServer(path, parameters, signal) {
 	const answer = await fetch(addressFor(path, parameters), { signal });
 	if (answer.status === 401) {
 		await askForToken();
 		return askServer(path, parameters, signal);
 	}
-	const body = await answer.json();
-	if (answer.ok) return body;
-	const error = new Error(body.hint ? `${body.error} (${body.hint})` : body.error);
+	const body = await answer.json().catch((error) => {
+		if (signal?.aborted) throw error;
+	});
+	if (answer.ok && body) return body;
+	const error = new Error(body?.error
+		? body.hint ? `${body.error} (${body.hint})` : body.error
+		: `The server answered with status ${answer.status}.`);
 	error.status = answer.status;
+	error.isOfServer = Boolean(body);
 	throw error;
 }
