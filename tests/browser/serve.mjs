@@ -183,7 +183,7 @@ async function testPage(test, page) {
 		await ready();
 		clean();
 	});
-	if (page instanceof Chromium) await test("days begin at midnight when the clock is changed, too", async () => {
+	if (page instanceof Chromium) await test("times are those of the clock here, also when it is changed", async () => {
 		// Only its driver can choose a time zone.
 		await page.call("Emulation.setTimezoneOverride", { timezoneId: "Europe/Berlin" });
 		for (const [year, month, day] of [[2025, 10, 23], [2025, 3, 27]]) {
@@ -198,6 +198,8 @@ async function testPage(test, page) {
 				return `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
 			}));
 		}
+		const row = { factor: 1.1, error: 0.01, since: "2025-10-25 22:00", since_time: Date.UTC(2025, 9, 25, 22) / 1000, cost: 1, name: "f" };
+		assert.equal(await page.evaluate(`page.growthRow(${JSON.stringify(row)}).cells[1].textContent`), "2025-10-26 00:00");
 		await page.call("Emulation.setTimezoneOverride", { timezoneId: "" });
 		await page.evaluate("page.charted = null, page.change({})");
 		await ready();

@@ -276,7 +276,7 @@ class Page {
 		this.save();
 	}
 
-	growthRow({ factor, error, since, cost, name, module, service }) {
+	growthRow({ factor, error, since_time, cost, name, module, service }) {
 		const cell = (text) => element("td", { textContent: showUnseen(text || "") });
 		const button = element("button", { type: "button", textContent: showUnseen(name), title: showUnseen(module || "") });
 		button.addEventListener("click", () => {
@@ -284,7 +284,7 @@ class Page {
 			this.app?.search.set(`^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`);
 		});
 		return element("tr", {},
-			cell(`+${(100 * (factor - 1)).toFixed(1)} \u00b1 ${(100 * error).toFixed(1)} %`), cell(since), cell(`${cost.toFixed(2)} %`),
+			cell(`+${(100 * (factor - 1)).toFixed(1)} \u00b1 ${(100 * error).toFixed(1)} %`), cell(timeText(since_time, true).slice(0, 16)), cell(`${cost.toFixed(2)} %`),
 			element("th", { scope: "row" }, button), cell(service));
 	}
 }
