@@ -31,15 +31,13 @@ static __always_inline bool may_be_own_fork(__u32 tgid)
 static __always_inline bool is_own(__u32 tgid)
 {
 	return (leaves_out_own && tgid == own_tgid) ||
-	       (may_be_own_fork(tgid) &&
-		is_own_fork((struct task_struct *)bpf_get_current_task()));
+	       (may_be_own_fork(tgid) && is_own_fork((struct task_struct *)bpf_get_current_task()));
 }
 
 /* Likewise, of any task. */
 static __always_inline bool is_own_task(struct task_struct *task, __u32 tgid)
 {
-	return (leaves_out_own && tgid == own_tgid) ||
-	       (may_be_own_fork(tgid) && is_own_fork(task));
+	return (leaves_out_own && tgid == own_tgid) || (may_be_own_fork(tgid) && is_own_fork(task));
 }
 
 /* A thread's tid (a leader's pid) in the profiler's pid namespace; 0 if not visible there. */

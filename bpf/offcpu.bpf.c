@@ -78,9 +78,9 @@ struct {
 #define TASK_DEAD	     0x80
 #define TASK_NOLOAD	     0x400
 /* Shown as uninterruptible in /proc: waiting for a spinlock of PREEMPT_RT (5.15), frozen (6.1). */
-#define TASK_RTLOCK_WAIT     0x1000
-#define TASK_FROZEN	     0x8000
-#define SHOWN_AS_BLOCKED     (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT | TASK_FROZEN)
+#define TASK_RTLOCK_WAIT 0x1000
+#define TASK_FROZEN	 0x8000
+#define SHOWN_AS_BLOCKED (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT | TASK_FROZEN)
 
 #define PF_KTHREAD 0x00200000
 

@@ -189,7 +189,7 @@ struct task_struct {
 	void *stack;
 	unsigned int flags;
 	unsigned int __state;
-	unsigned int on_cpu; /* u8 since 7.3; unsigned, so that libbpf may change the size of the access */
+	unsigned int on_cpu; /* an int, a u8 since 7.3: only unsigned, the size is adapted */
 	unsigned int in_iowait : 1;
 	int wake_cpu;
 	struct sched_entity se;

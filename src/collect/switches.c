@@ -67,7 +67,8 @@ struct switches {
 	struct u64_map ended; /* by task: start of those that ended since the threads were listed */
 
 	struct shown_threads shown;
-	struct shown_threads shown_before; /* while threads are read: those of the interval before */
+	struct shown_threads
+		shown_before;	     /* while threads are read: those of the interval before */
 	struct sched_cpu *cpus;	     /* by number, as read last */
 	struct sched_sums *open;     /* by CPU: of the thread that is on it, since it was there */
 	struct shown *shown_cpus;    /* by CPU; start_ns is the idle time */
