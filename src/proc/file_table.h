@@ -144,7 +144,8 @@ int file_table_move(struct file_table *table, struct file_table *from);
 /*
  * Lifetimes: mark what is used, then sweep. Files that are not marked are closed, and so are the roots of which no file
  * is used: a handle pins the space of a deleted file, and a container's mounts. They are looked at again when a
- * process maps them, and once so are those that did not answer. Where too many are unused (FILE_UNUSED_SPARE), those for the longest time are forgotten.
+ * process maps them, and once so are those that did not answer. Where too many are unused (FILE_UNUSED_SPARE), those
+ * for the longest time are forgotten.
  */
 void file_table_mark_used(struct file_table *table, uint32_t number);
 void file_table_sweep(struct file_table *table);
