@@ -49,7 +49,7 @@ wait_until 20 grep -q ready "$T/started" || note "$(cat "$T/started")"
 flood "maps of 230 MB" 300 "$PROGRAMS/attacker" maps
 used_us=$(($(stat_of user_us) + $(stat_of sys_us)))
 check "maps of 230 MB: CPU time ($used_us us)" [ $used_us -lt 2500000 ]
-check "maps of 230 MB: reported" grep -q 'processes dropped' "$T/err"
+check "maps of 230 MB: reported" grep -q 'mappings of a process were dropped' "$T/err"
 stop "$paths"
 
 flood "names that change, of control characters" 200 "$PROGRAMS/attacker" names
@@ -74,7 +74,7 @@ judge "children with inherited mappings" 600
 if [ "$(stat_of lost_events)" -gt 0 ] || ! grep -q ready "$T/started"; then
 	skip "children with inherited mappings: reported" "a machine that is quick enough for all of its events"
 else
-	check "children with inherited mappings: reported" grep -q 'processes dropped' "$T/err"
+	check "children with inherited mappings: reported" grep -q 'mappings of a process were dropped' "$T/err"
 fi
 stop "$heirs"
 stop "$spin"
