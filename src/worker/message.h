@@ -47,7 +47,7 @@ struct parser_call {
 enum parser_reply_kind {
 	PARSER_DONE = 1,   /* the answer is in the buffer, or err < 0 */
 	PARSER_WANTS,	   /* `want`, to be delivered as number `delivery` */
-	PARSER_CONFINED,   /* comes first: it has dropped its rights */
+	PARSER_CONFINED,   /* comes first, with a question: it has dropped its rights */
 	PARSER_UNCONFINED, /* in its place: it could not, and exits; `want.name` is the reason */
 };
 

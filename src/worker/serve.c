@@ -549,6 +549,7 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 	struct parser_state parser = {0};
 	struct error error = {0};
 	struct parser_call call;
+	bool has_told = false;
 
 	(void)prctl(PR_SET_NAME, PARSER_NAME);
 	if (!states || getrlimit(RLIMIT_DATA, &parser.data) < 0)
@@ -560,10 +561,13 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 		reply(&message);
 		return 1;
 	}
-	reply(&(struct parser_reply){.kind = PARSER_CONFINED});
 	while (next_call(&call)) {
 		struct parser_reply message = {.job = call.job, .kind = PARSER_DONE};
 
+		/* Before it reads what others made; without a question nobody waits for it. */
+		if (!has_told)
+			reply(&(struct parser_reply){.kind = PARSER_CONFINED});
+		has_told = true;
 		if (call.task >= nr_tasks)
 			return 1;
 		parser.job = call.job;
