@@ -397,14 +397,21 @@ static void add_to_files(struct fixture *fixture, const char *path)
 	CHECK(fixture->process.jitdump >= 0);
 }
 
+/* Makes the process' jitdump, with one function. */
+static void add_jitdump(struct fixture *fixture, const char *name, const char *function,
+			uint64_t address)
+{
+	make_jitdump(in_folder(name));
+	append_load(in_folder(name), function, address);
+	add_to_files(fixture, in_folder(name));
+}
+
 TEST(run_time_maps_read_the_jitdump)
 {
 	struct fixture fixture;
 
 	open_fixture(&fixture, 1 << 20);
-	make_jitdump(in_folder("jit-7.dump"));
-	append_load(in_folder("jit-7.dump"), "first", 0x1000);
-	add_to_files(&fixture, in_folder("jit-7.dump"));
+	add_jitdump(&fixture, "jit-7.dump", "first", 0x1000);
 	read_as(&fixture, 0);
 	CHECK_STR(find(&fixture, 0x1008), "first");
 	append_load(in_folder("jit-7.dump"), "second", 0x2000);
@@ -446,9 +453,7 @@ TEST(run_time_maps_keep_the_jitdump)
 	struct fixture fixture;
 
 	open_fixture(&fixture, 1 << 20);
-	make_jitdump(in_folder("jit-7.dump"));
-	append_load(in_folder("jit-7.dump"), "dumped", 0x1000);
-	add_to_files(&fixture, in_folder("jit-7.dump"));
+	add_jitdump(&fixture, "jit-7.dump", "dumped", 0x1000);
 	make_file(map_path(), "3000 10 by a long map\n");
 	read_as(&fixture, 0);
 	make_file(map_path(), "4000 10 short\n");
@@ -465,14 +470,10 @@ TEST(run_time_maps_read_another_jitdump)
 	struct fixture fixture;
 
 	open_fixture(&fixture, 1 << 20);
-	make_jitdump(in_folder("jit-7.dump"));
-	append_load(in_folder("jit-7.dump"), "parent", 0x1000);
-	add_to_files(&fixture, in_folder("jit-7.dump"));
+	add_jitdump(&fixture, "jit-7.dump", "parent", 0x1000);
 	read_as(&fixture, 0);
 	CHECK_STR(find(&fixture, 0x1008), "parent");
-	make_jitdump(in_folder("jit-8.dump"));
-	append_load(in_folder("jit-8.dump"), "forked", 0x2000);
-	add_to_files(&fixture, in_folder("jit-8.dump"));
+	add_jitdump(&fixture, "jit-8.dump", "forked", 0x2000);
 	read_as(&fixture, 0);
 	CHECK_STR(find(&fixture, 0x2008), "forked");
 	CHECK_STR(find(&fixture, 0x1008), "parent");
@@ -486,9 +487,7 @@ TEST(run_time_maps_reopen_the_jitdump)
 	int64_t number;
 
 	open_fixture(&fixture, 1 << 20);
-	make_jitdump(in_folder("jit-7.dump"));
-	append_load(in_folder("jit-7.dump"), "first", 0x1000);
-	add_to_files(&fixture, in_folder("jit-7.dump"));
+	add_jitdump(&fixture, "jit-7.dump", "first", 0x1000);
 	number = add_fd_here(fixture.files, "/proc/self/exe",
 			     open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
 	CHECK(number >= 0);
@@ -528,9 +527,7 @@ TEST(run_time_maps_without_memory)
 	CHECK(run_time_maps_new(1) == NULL);
 	(void)test_fail_allocation(0);
 	open_fixture(&fixture, 1 << 20);
-	make_jitdump(in_folder("jit-7.dump"));
-	append_load(in_folder("jit-7.dump"), "dumped", 0x1000);
-	add_to_files(&fixture, in_folder("jit-7.dump"));
+	add_jitdump(&fixture, "jit-7.dump", "dumped", 0x1000);
 	make_file(map_path(), "3000 10 by the map\n");
 	do {
 		(void)test_fail_allocation(++nth);

@@ -131,31 +131,35 @@ static void make_and_write(const struct run_figures *figures, enum media medium,
 	profile_free(profile);
 }
 
+static void check_says(const struct run_figures *figures, enum media medium, const char *part)
+{
+	char *text;
+
+	make_and_write(figures, medium, &text);
+	CHECK(strstr(text, part) != NULL);
+	free(text);
+}
+
 /* Names that the kernel was told to leave out are filtered there. */
 TEST(verdict_of_names_that_are_all_left_out)
 {
 	struct run_figures figures = make_figures();
-	char *text;
 
 	figures.session.accounting.sum =
 		(struct wire_counters){.entries = 1010, .filtered = 1000, .recorded = 10};
 	figures.session.shown = 0;
 	figures.session.hidden = 10;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "--comm or --exclude left out all threads: 1,010 samples\n") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT,
+		   "--comm or --exclude left out all threads: 1,010 samples\n");
 	symbolizer_free(names.symbolizer);
 }
 
 TEST(verdict_of_own_samples)
 {
 	struct run_figures figures = make_figures();
-	char *text;
 
 	figures.session.accounting.sum.own = 20;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "+ 14 idle + 20 of stook itself + 0 filtered +") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT, "+ 14 idle + 20 of stook itself + 0 filtered +");
 	symbolizer_free(names.symbolizer);
 }
 
@@ -176,13 +180,10 @@ TEST(verdict_on_events)
 				       .running_share = 1};
 	figures.session.events[1] = (struct session_event){
 		.taken = {.entries = 3, .weight = 300}, .occurrences = 301, .running_share = 0.625};
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text,
-		     "\nevents   cycles: 23,456 counted, 12,345 of them in 12 samples\n"
-		     "         cache-misses: 301 counted, 300 of them in 3 samples\n"
-		     "         cache-misses had a counter 62.5 % of the time (multiplexed): ") !=
-	      NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT,
+		   "\nevents   cycles: 23,456 counted, 12,345 of them in 12 samples\n"
+		   "         cache-misses: 301 counted, 300 of them in 3 samples\n"
+		   "         cache-misses had a counter 62.5 % of the time (multiplexed): ");
 	figures.session.events[0].nr_cpus_uncounted = 1;
 	figures.session.events[0].uncounted_cpu = 3;
 	figures.session.events[0].uncounted_ns = 2500 * NS_PER_MS;
@@ -193,11 +194,9 @@ TEST(verdict_on_events)
 	CHECK(strstr(text, "cache-misses had no counter on 2 CPUs: 5.00 CPU seconds without "
 			   "samples\n") != NULL);
 	free(text);
-	make_and_write(&figures, MEDIA_JSON, &text);
-	CHECK(strstr(text,
-		     "{\"event\": \"cache-misses\", \"samples\": 3, \"sampled\": 300, "
-		     "\"counted\": 301, \"unseen_estimate\": 0, \"running_ppm\": 625000}") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_JSON,
+		   "{\"event\": \"cache-misses\", \"samples\": 3, \"sampled\": 300, "
+		   "\"counted\": 301, \"unseen_estimate\": 0, \"running_ppm\": 625000}");
 	symbolizer_free(names.symbolizer);
 }
 
@@ -210,14 +209,11 @@ TEST(verdict_on_the_cost_of_helpers)
 	figures.helpers.ru_utime.tv_usec = 60000;
 	figures.helpers.ru_stime.tv_usec = 9000;
 	figures.helpers.ru_maxrss = 9000; /* less than stook's own */
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "user space 0.100 s (0.50 % of 2 CPUs), 0.069 s of it in helper "
-			   "processes, memory 10.2 MB, kernel") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT,
+		   "user space 0.100 s (0.50 % of 2 CPUs), 0.069 s of it in helper "
+		   "processes, memory 10.2 MB, kernel");
 	figures.helpers.ru_maxrss = 50000;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "memory 10.2 MB (helper process: 51.2 MB), kernel") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT, "memory 10.2 MB (helper process: 51.2 MB), kernel");
 	make_and_write(&figures, MEDIA_JSON, &text);
 	CHECK(strstr(text, "\n\"user_us\": 31000,\n") != NULL);
 	CHECK(strstr(text, "\n\"helpers_us\": 69000,\n") != NULL);
@@ -236,12 +232,8 @@ TEST(verdict_on_the_cost_of_process_events)
 	CHECK(strstr(text, "forks") == NULL);
 	free(text);
 	figures.session.nr_process_events = 48312;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "\n         the kernel reported 48,312 forks, execs, ") != NULL);
-	free(text);
-	make_and_write(&figures, MEDIA_JSON, &text);
-	CHECK(strstr(text, "\n\"process_events\": 48312,\n") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT, "\n         the kernel reported 48,312 forks, execs, ");
+	check_says(&figures, MEDIA_JSON, "\n\"process_events\": 48312,\n");
 	figures.session.sampled_ns *= 10; /* about 480 a second */
 	make_and_write(&figures, MEDIA_TEXT, &text);
 	CHECK(strstr(text, "forks") == NULL);
@@ -260,9 +252,7 @@ TEST(verdict_on_stacks_of_too_many_processes)
 	CHECK(strstr(text, "20.0 % in new processes, more than user space may") != NULL);
 	CHECK(strstr(text, "tables") == NULL);
 	free(text);
-	make_and_write(&figures, MEDIA_JSON, &text);
-	CHECK(strstr(text, "\n\"user_end_too_many\": 200,\n") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_JSON, "\n\"user_end_too_many\": 200,\n");
 	symbolizer_free(names.symbolizer);
 }
 
@@ -272,31 +262,24 @@ TEST(verdict_on_stacks_without_tables)
 	const struct sampler_waits waits = {0};
 	struct run_figures figures = make_figures();
 	struct stack_source off_cpu = *figures.source;
-	char *text;
 
 	figures.quality.ends[WALK_NO_TABLE] = 200;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "20.0 % sampled before the unwind table was ready (process too "
-			   "short-lived): frame pointers only,") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT,
+		   "20.0 % sampled before the unwind table was ready (process too "
+		   "short-lived): frame pointers only,");
 	off_cpu.waits = &waits;
 	figures.source = &off_cpu;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "table was ready: frame pointers only,") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT, "table was ready: frame pointers only,");
 	symbolizer_free(names.symbolizer);
 }
 
 TEST(verdict_on_forgotten_mappings)
 {
 	struct run_figures figures = make_figures();
-	char *text;
 
 	figures.session.nr_forgotten = 1234;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "1,234 times, mappings of a process were dropped or read in part") !=
-	      NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT,
+		   "1,234 times, mappings of a process were dropped or read in part");
 	symbolizer_free(names.symbolizer);
 }
 
@@ -315,9 +298,7 @@ TEST(verdict_on_too_many_processes_with_run_time_code)
 	CHECK(strstr(text, " 7 frames of further ones have no names\n") != NULL);
 	CHECK(strstr(text, " the files of 3 further ones were not kept open,") != NULL);
 	free(text);
-	make_and_write(&figures, MEDIA_JSON, &text);
-	CHECK(strstr(text, "\"runtimes_unheld\": 3,") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_JSON, "\"runtimes_unheld\": 3,");
 	names.options = &options;
 	symbolizer_free(names.symbolizer);
 }
@@ -326,16 +307,12 @@ TEST(verdict_on_stacks_without_mappings)
 {
 	static const struct stack_options with_names = {.no_symbols = false};
 	struct run_figures figures = make_figures();
-	char *text;
 
 	names.options = &with_names;
 	figures.session.nr_unawaited = 9;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, " 9 stacks could not wait for the mappings of their process:") != NULL);
-	free(text);
-	make_and_write(&figures, MEDIA_JSON, &text);
-	CHECK(strstr(text, "\"unawaited\": 9,") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT,
+		   " 9 stacks could not wait for the mappings of their process:");
+	check_says(&figures, MEDIA_JSON, "\"unawaited\": 9,");
 	names.options = &options;
 	symbolizer_free(names.symbolizer);
 }
@@ -519,7 +496,6 @@ static void check_why_none(const struct sampler_waits *waits, uint64_t filtered,
 {
 	struct run_figures figures = make_figures();
 	struct stack_source chosen = source;
-	char *text;
 
 	chosen.waits = waits;
 	figures.source = &chosen;
@@ -527,9 +503,7 @@ static void check_why_none(const struct sampler_waits *waits, uint64_t filtered,
 	figures.session.accounting.sum =
 		(struct wire_counters){.entries = 100, .filtered = filtered};
 	figures.quality = (struct quality){0};
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, expected) != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT, expected);
 	symbolizer_free(names.symbolizer);
 }
 
@@ -646,9 +620,7 @@ TEST(verdict_on_cpus_that_were_offline)
 	figures.session.nr_cpus_short = 1;
 	figures.session.short_cpu = 3;
 	figures.session.short_ns = 2440 * NS_PER_MS;
-	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "CPU 3 was offline at times: 2.44 s without samples\n") != NULL);
-	free(text);
+	check_says(&figures, MEDIA_TEXT, "CPU 3 was offline at times: 2.44 s without samples\n");
 	figures.session.nr_cpus_short = 2;
 	figures.session.unwatched = "cannot map the event buffer of CPU 5: Operation not permitted";
 	make_and_write(&figures, MEDIA_TEXT, &text);
