@@ -16,14 +16,17 @@
 #include "base/array.h"
 #include "base/text.h"
 
+/* A file that was read last; inode 0: none. */
+struct file_read {
+	dev_t device;
+	ino_t inode;
+};
+
 struct entry {
 	uint32_t number;      /* of the process */
 	uint64_t asked;	      /* sequence number of the latest request */
 	struct code_map *map; /* NULL: nothing read yet */
-	dev_t device;	      /* device and inode of the perf map that was read */
-	ino_t inode;
-	dev_t dump_device; /* likewise, of the jitdump */
-	ino_t dump_inode;
+	struct file_read perf_map, jitdump;
 	uint64_t perf_at, jitdump_at; /* offsets where reading continues */
 	bool is_too_large;	      /* its map is no longer read */
 };
@@ -145,6 +148,11 @@ static struct entry *entry_of(struct run_time_maps *maps, uint32_t number)
 	return &maps->entries[maps->nr - 1];
 }
 
+static bool is_same(const struct file_read *file, const struct stat *st)
+{
+	return file->device == st->st_dev && file->inode == st->st_ino;
+}
+
 /*
  * True if the perf map is another file than before, or was rewritten from its beginning, as JVMs do
  * at each request (jcmd). A map that was too large is read again only if the file is now shorter
@@ -152,9 +160,9 @@ static struct entry *entry_of(struct run_time_maps *maps, uint32_t number)
  */
 static bool is_another(const struct entry *entry, const struct stat *st, bool is_java)
 {
-	return entry->inode &&
-	       ((is_java && !entry->is_too_large) || entry->device != st->st_dev ||
-		entry->inode != st->st_ino || (uint64_t)st->st_size < entry->perf_at);
+	return entry->perf_map.inode &&
+	       ((is_java && !entry->is_too_large) || !is_same(&entry->perf_map, st) ||
+		(uint64_t)st->st_size < entry->perf_at);
 }
 
 /* Notes which perf map is read, and drops the names of an earlier one. */
@@ -166,8 +174,7 @@ static void note_perf_map(struct entry *entry, const struct run_time_files *file
 		return;
 	if (is_another(entry, &st, files->is_java))
 		forget(entry);
-	entry->device = st.st_dev;
-	entry->inode = st.st_ino;
+	entry->perf_map = (struct file_read){st.st_dev, st.st_ino};
 }
 
 /*
@@ -180,10 +187,9 @@ static void note_jitdump(struct entry *entry, const struct run_time_files *files
 
 	if (files->jitdump < 0 || fstat(files->jitdump, &st) < 0)
 		return;
-	if (entry->dump_device != st.st_dev || entry->dump_inode != st.st_ino)
+	if (!is_same(&entry->jitdump, &st))
 		entry->jitdump_at = 0;
-	entry->dump_device = st.st_dev;
-	entry->dump_inode = st.st_ino;
+	entry->jitdump = (struct file_read){st.st_dev, st.st_ino};
 }
 
 static bool is_full(int err)
