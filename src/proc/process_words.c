@@ -184,27 +184,23 @@ static size_t nr_short_option(const struct joining *joining, const char *word, s
 		       : 0;
 }
 
-/* True for http and https, where a user without a password is most often a token. */
-static bool is_web(const char *scheme_end, size_t nr)
-{
-	return (nr >= 4 && !memcmp(scheme_end - 4, "http", 4)) ||
-	       (nr >= 5 && !memcmp(scheme_end - 5, "https", 5));
-}
-
 /* Where the password, or the token, of the first URL in a word is; false: nowhere. */
 static bool find_password(const char *word, size_t nr, size_t *ret_from, size_t *ret_to)
 {
 	const char *scheme_end = memmem(word, nr, "://", 3), *user, *at, *colon;
+	bool is_web;
 
 	if (!scheme_end)
 		return false;
+	is_web = text_ends_with(word, (size_t)(scheme_end - word), "http") ||
+		 text_ends_with(word, (size_t)(scheme_end - word), "https");
 	user = scheme_end + 3;
 	at = memrchr(user, '@', (size_t)(word + nr - user));
 	if (!at)
 		return false;
 	colon = memchr(user, ':', (size_t)(at - user));
-	if (!colon && (!is_web(scheme_end, (size_t)(scheme_end - word)) ||
-		       memchr(user, '/', (size_t)(at - user))))
+	/* In a web address, a user without a password is most often a token. */
+	if (!colon && (!is_web || memchr(user, '/', (size_t)(at - user))))
 		return false;
 	*ret_from = (size_t)((colon ? colon + 1 : user) - word);
 	*ret_to = (size_t)(at - word);
