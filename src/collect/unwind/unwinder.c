@@ -254,13 +254,18 @@ static int64_t table_of_mapping(void *argument, const struct mapping *mapping)
 	}
 }
 
+/* True if no attempt has to wait for another epoch. */
+static bool is_due(const struct unwinder *unwinder, const struct table *table)
+{
+	return (int32_t)(unwinder->epoch - table->not_before) >= 0;
+}
+
 static bool is_wanted(const struct unwinder *unwinder, uint32_t number)
 {
 	const struct table *table = &unwinder->tables[number];
 
 	return table->file != NO_FILE && !table->is_asked &&
-	       entry_of(unwinder, number)->state == UNWIND_TABLE_WANTED &&
-	       (int32_t)(unwinder->epoch - table->not_before) >= 0;
+	       entry_of(unwinder, number)->state == UNWIND_TABLE_WANTED && is_due(unwinder, table);
 }
 
 /* False if its file has to be looked at first, or the worker has no room. */
@@ -866,7 +871,7 @@ static bool is_on_its_way(const struct unwinder *unwinder, uint32_t number)
 	const struct table *table = &unwinder->tables[number];
 
 	return entry_of(unwinder, number)->state == UNWIND_TABLE_WANTED &&
-	       (table->is_asked || (int32_t)(unwinder->epoch - table->not_before) < 0);
+	       (table->is_asked || !is_due(unwinder, table));
 }
 
 struct lacked_table unwinder_lacked(const struct unwinder *unwinder,
