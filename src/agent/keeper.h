@@ -60,7 +60,7 @@ void keeper_close(struct keeper *keeper);
 /* From the next epoch on. For any thread. Takes the settings. */
 void keeper_set(struct keeper *keeper, struct keeper_settings *settings);
 
-/* Likewise. */
+/* Limits the memory of the store, from the next epoch on. For any thread. */
 void keeper_limit_memory(struct keeper *keeper, size_t bytes);
 
 /*

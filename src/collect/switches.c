@@ -66,9 +66,8 @@ struct switches {
 	struct u64_map running_on; /* by task: its CPU, after the end */
 	struct u64_map ended; /* by task: start of those that ended since the threads were listed */
 
-	struct shown_threads shown;
-	struct shown_threads
-		shown_before;	     /* while threads are read: those of the interval before */
+	/* The second one: of the interval before, while threads are read. */
+	struct shown_threads shown, shown_before;
 	struct sched_cpu *cpus;	     /* by number, as read last */
 	struct sched_sums *open;     /* by CPU: of the thread that is on it, since it was there */
 	struct shown *shown_cpus;    /* by CPU; start_ns is the idle time */

@@ -333,8 +333,7 @@ static void say_what_is_missing(struct verdict *verdict)
 	if (session->nr_forgotten)
 		say(verdict, topic,
 		    "%s times, mappings of a process were dropped or read in part (too many "
-		    "processes "
-		    "or mappings): some user frames may have no symbol",
+		    "processes or mappings): some user frames may have no symbol",
 		    number_commas(number, session->nr_forgotten));
 	if (session->cost.nr_unweighed)
 		say(verdict, topic, "%s could not be read for %s %s, which count as 0",

@@ -120,7 +120,7 @@ static uint64_t unsent_bytes(const struct server *server)
 	return sum;
 }
 
-/* What is known of a connection is of its inode: a descriptor may belong to another one by now. */
+/* Begins to know a connection anew if another one has its descriptor by now, which the inode tells. */
 static void see_connection(struct connection *connection, ino_t inode, uint64_t now_ns)
 {
 	if (connection->inode != inode)

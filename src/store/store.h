@@ -138,7 +138,7 @@ struct store_answer {
 	uint64_t lost;		 /* samples in these */
 	uint64_t measured_ns;	 /* sum of the epochs' lengths */
 	uint64_t nr_blocks[3];	 /* epochs, minutes, hours that were read */
-	/* Of these blocks; at most a minute or an hour by their kind: not with the time that the host slept. */
+	/* The length of the longest of these blocks. The time that the host slept is left out: a minute or an hour at most. */
 	uint64_t longest_ns;
 	/* Sampling periods of the blocks; 0: none is known. A minute or an hour of several periods has none. */
 	uint64_t least_period_ns, most_period_ns;
