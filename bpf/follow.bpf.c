@@ -79,9 +79,10 @@ static bool is_marked(__u32 tgid)
 	return tgid == own_tgid || own_forks[tgid % OWN_SLOTS] == tgid;
 }
 
-__hidden bool is_own_fork(struct task_struct *task)
+__hidden bool is_own_process(struct task_struct *task)
 {
-	return is_marked(BPF_CORE_READ(task, group_leader, real_parent, tgid));
+	return BPF_CORE_READ(task, tgid) == own_tgid ||
+	       is_marked(BPF_CORE_READ(task, group_leader, real_parent, tgid));
 }
 
 /*

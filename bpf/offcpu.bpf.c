@@ -69,19 +69,6 @@ struct {
 	__uint(value_size, sizeof(struct wire_followed));
 } waiting_threads SEC(".maps");
 
-/* The task states of the kernel; these are unchanged since 4.14. */
-#define TASK_INTERRUPTIBLE   0x1
-#define TASK_UNINTERRUPTIBLE 0x2
-#define TASK_STOPPED	     0x4
-#define TASK_TRACED	     0x8
-#define TASK_PARKED	     0x40
-#define TASK_DEAD	     0x80
-#define TASK_NOLOAD	     0x400
-/* Shown as uninterruptible in /proc: waiting for a spinlock of PREEMPT_RT (5.15), frozen (6.1). */
-#define TASK_RTLOCK_WAIT 0x1000
-#define TASK_FROZEN	 0x8000
-#define SHOWN_AS_BLOCKED (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT | TASK_FROZEN)
-
 #define PF_KTHREAD 0x00200000
 
 static __always_inline enum wire_state classify(__u32 state)
@@ -92,7 +79,7 @@ static __always_inline enum wire_state classify(__u32 state)
 		return WIRE_STOPPED;
 	if (state & TASK_PARKED || (state & TASK_UNINTERRUPTIBLE && state & TASK_NOLOAD))
 		return WIRE_IDLE;
-	return state & SHOWN_AS_BLOCKED ? WIRE_BLOCKED : WIRE_SLEEPING;
+	return state & (TASK_UNINTERRUPTIBLE | TASK_SHOWN_AS_D) ? WIRE_BLOCKED : WIRE_SLEEPING;
 }
 
 static __always_inline enum wire_state refine(struct task_struct *task, enum wire_state state)

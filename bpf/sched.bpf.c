@@ -59,8 +59,6 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
-#define TASK_DEAD 0x80
-
 /* The switch, as far as every step needs it. */
 struct moment {
 	struct sched_cpu *cpu;
@@ -244,15 +242,15 @@ static __always_inline __u32 state_letter(__u32 state, bool is_preempted)
 		return 'R';
 	if (state & TASK_DEAD)
 		return 'X';
-	if (state & 0x2)
-		return state & 0x400 ? 'I' : 'D';
-	if (state & 0x9000) /* a spinlock of PREEMPT_RT, frozen */
+	if (state & TASK_UNINTERRUPTIBLE)
+		return state & TASK_NOLOAD ? 'I' : 'D';
+	if (state & TASK_SHOWN_AS_D)
 		return 'D';
-	if (state & 0x40)
+	if (state & TASK_PARKED)
 		return 'P';
-	if (state & 0x4)
+	if (state & TASK_STOPPED)
 		return 'T';
-	return state & 0x8 ? 't' : 'S';
+	return state & TASK_TRACED ? 't' : 'S';
 }
 
 /* --- switches --------------------------------------------------------------------------------- */
