@@ -218,6 +218,7 @@ struct sched {
 	struct trace trace;
 	uint64_t nr_events, nr_left_out; /* of --timehist and --trace */
 	uint64_t nr_over;		 /* threads beyond --max-rows */
+	uint64_t ran_ns;		 /* the selected threads */
 	int stdout_error; /* of --timehist: why stdout takes no more; EPIPE: its reader is gone */
 };
 
@@ -233,6 +234,7 @@ static int add_thread(void *context, const struct switched_thread *thread)
 		.longest = thread->longest,
 	};
 
+	sched->ran_ns += thread->sums.numbers.run_ns;
 	if (sched->options.timehist || sched->options.keys & TASK_CPU)
 		return 0;
 	memcpy(one.comm, thread->comm, sizeof(one.comm));
@@ -249,7 +251,7 @@ static int add_stint(void *context, const struct sched_stint *stint)
 		return 0;
 	}
 	sched->nr_events++;
-	if (options->timehist && !sched->stdout_error) {
+	if (options->timehist && stint->state != STINT_GOES_ON && !sched->stdout_error) {
 		timehist_write(stdout, stint);
 		if (ferror(stdout))
 			sched->stdout_error = errno;
@@ -497,7 +499,7 @@ static int summarize(struct collector *collector, struct error *error)
 		 number_commas(numbers[2], totals->idle), number_commas(numbers[3], totals->own),
 		 number_commas(numbers[4], totals->filtered),
 		 number_commas(numbers[5], totals->lost_threads));
-	if (!totals->counted && totals->filtered)
+	if (!totals->counted && totals->filtered && !sched->ran_ns)
 		complain("the target did not run on a CPU in this time; stook profile --off-cpu "
 			 "shows what it waits for");
 	tell_losses(sched, totals);

@@ -554,13 +554,33 @@ static int64_t cpu_of(const struct switches *switches, const struct sched_listed
 	return switches->cpus[cpu].is_wanted ? (int64_t)cpu : -1;
 }
 
+/* A thread that is still on its CPU at the end of the run has sent nothing of its time there. */
+static int add_last_stint(struct switches *switches, uint32_t cpu, uint64_t since_ns,
+			  const struct switched_thread *thread, uint64_t delay_ns)
+{
+	struct sched_stint stint = {
+		.end_ns = switches->interval_ended_ns,
+		.run_ns = switches->interval_ended_ns - since_ns,
+		.delay_ns = delay_ns,
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.cpu = cpu,
+		.state = STINT_GOES_ON,
+	};
+
+	if (delay_ns < switches->config->least_delay_ns)
+		return 0;
+	memcpy(stint.comm, thread->comm, sizeof(stint.comm));
+	return ARRAY_ADD(switches->stints, switches->nr_stints, switches->cap_stints, stint);
+}
+
 /*
  * Adds the part of a thread's sums that is not in the map: of its time on the CPU where it is, and
- * of the wait before. last: its numbers when it left a CPU before.
+ * of the wait before. last: its numbers when it left a CPU before. 0 or -ENOMEM.
  */
-static void add_open(struct switches *switches, const struct sched_listed *listed,
-		     const struct sched_numbers *last, struct switched_thread *thread,
-		     uint64_t *ran_ns)
+static int add_open(struct switches *switches, const struct sched_listed *listed,
+		    const struct sched_numbers *last, struct switched_thread *thread,
+		    uint64_t *ran_ns)
 {
 	int64_t number = cpu_of(switches, listed);
 	const struct sched_cpu *cpu = &switches->cpus[number < 0 ? 0 : number];
@@ -568,21 +588,20 @@ static void add_open(struct switches *switches, const struct sched_listed *liste
 	const uint64_t *before = (const uint64_t *)last;
 	struct sched_sums open = {0};
 	uint64_t *difference = (uint64_t *)&open.numbers;
+	uint64_t since_ns;
 	size_t i;
 
 	if (number < 0 || listed->numbers.run_ns < last->run_ns)
-		return;
+		return 0;
 	for (i = 0; i < SCHED_NR_NUMBERS; i++)
 		difference[i] = now[i] > before[i] ? now[i] - before[i] : 0;
+	since_ns = cpu->task == listed->task ? cpu->since_ns : switches->began_ns;
 	/* It has left since the end: its waits since then cannot be told apart. */
-	if (switches->is_last && (open.numbers.voluntary || open.numbers.involuntary)) {
-		uint64_t longest_ns = switches->interval_ended_ns - cpu->since_ns;
-
-		open.numbers = (struct sched_numbers){
-			.run_ns =
-				open.numbers.run_ns < longest_ns ? open.numbers.run_ns : longest_ns,
-		};
-	}
+	if (switches->is_last && (open.numbers.voluntary || open.numbers.involuntary))
+		open.numbers = (struct sched_numbers){.run_ns = open.numbers.run_ns};
+	/* It was listed some milliseconds after the end. */
+	if (switches->is_last && open.numbers.run_ns > switches->interval_ended_ns - since_ns)
+		open.numbers.run_ns = switches->interval_ended_ns - since_ns;
 	if (open.numbers.waits == 1) {
 		open.slots[sched_slot(open.numbers.delay_ns)] = 1;
 	} else {
@@ -597,6 +616,10 @@ static void add_open(struct switches *switches, const struct sched_listed *liste
 	add_sums(&switches->open[number], &open);
 	if (switches->config->has_places)
 		ran_ns[number] += open.numbers.run_ns;
+	return switches->is_last && switches->config->sends_stints
+		       ? add_last_stint(switches, (uint32_t)number, since_ns, thread,
+					open.numbers.delay_ns)
+		       : 0;
 }
 
 /* For a thread that did not leave a CPU while it was selected: the kernel did not check its cgroup. */
@@ -646,8 +669,8 @@ static int take_row(void *context, const void *key, const void *value)
 	name_thread(&thread, listed ? listed->comm : row->comm, row->pid, row->tid, row->cgroup);
 	if (switches->config->has_places)
 		memcpy(switches->ran_ns, row + 1, switches->possible.end * sizeof(uint64_t));
-	if (listed)
-		add_open(switches, listed, &row->last, &thread, switches->ran_ns);
+	if (listed && add_open(switches, listed, &row->last, &thread, switches->ran_ns) < 0)
+		return -ENOMEM;
 	return hand_out(switches, task, row->start_ns, &thread, switches->ran_ns, reader->next);
 }
 
@@ -664,7 +687,8 @@ static int take_new_thread(struct switches *switches, const struct sched_listed 
 		return 0;
 	name_thread(&thread, listed->comm, listed->pid, listed->tid, listed->cgroup);
 	memset(switches->ran_ns, 0, switches->possible.end * sizeof(*switches->ran_ns));
-	add_open(switches, listed, &none, &thread, switches->ran_ns);
+	if (add_open(switches, listed, &none, &thread, switches->ran_ns) < 0)
+		return -ENOMEM;
 	return hand_out(switches, listed->task, listed->start_ns, &thread, switches->ran_ns, next);
 }
 
@@ -689,6 +713,8 @@ static int take_threads(struct switches *switches, struct error *error)
 	for (i = 0; i < switches->nr_listed && !err; i++)
 		if (switches->listed[i].start_ns)
 			err = take_new_thread(switches, &switches->listed[i], &switches->shown);
+	if (!err && switches->is_last)
+		err = hand_out_stints(switches, UINT64_MAX);
 	shown_clear(&switches->shown_before);
 	return err;
 }

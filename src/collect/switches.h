@@ -27,6 +27,9 @@ struct switched_thread {
 	const uint64_t *ran_ns;	      /* by CPU number, if asked for */
 };
 
+/* The state in a stint that the end of the run cuts off: the thread is still on its CPU. */
+#define STINT_GOES_ON '>'
+
 /* Takes all that is handed out. Each function returns 0 or a negative errno, which ends the run. */
 struct switches_receiver {
 	int (*add_thread)(void *context, const struct switched_thread *thread);
@@ -39,10 +42,10 @@ struct switches_config {
 	const struct wanted_tasks *tasks;
 	const uint32_t *cpus; /* only these; NULL: all */
 	size_t nr_cpus;
-	bool by_clock;		 /* do not use the kernel's accounts of waits */
-	bool by_cgroup;		 /* threads have their cgroup */
-	bool has_places;	 /* threads have ran_ns */
-	bool sends_stints;	 /* through add_stint(), in the order of their ends … */
+	bool by_clock;	 /* do not use the kernel's accounts of waits */
+	bool by_cgroup;	 /* threads have their cgroup */
+	bool has_places; /* threads have ran_ns */
+	bool sends_stints; /* through add_stint(), in the order of their ends, at last what goes on … */
 	bool sends_idle;	 /* … also those of idle CPUs … */
 	uint64_t least_delay_ns; /* … with at least this delay */
 	size_t ring_bytes;	 /* a power of two */

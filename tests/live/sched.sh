@@ -150,6 +150,16 @@ check_equal "each switch is in the trace" "$(awk '
 		}
 	}' "$T/rows.json" "$T/trace")" ""
 nothing_lost "trace"
+# A thread that never sleeps may not leave its CPU in the whole run. The kernel brings its numbers up to date at each tick.
+start taskset -c "$CPU" "$PROGRAMS/spin" 60
+sched --by tid --trace "$T/trace" -o "$T/all.json" -p "$PID" 0.5
+stop "$PID"
+check_equal "what still runs at the end is in the trace" "$(sed 's/{"tid"/\n&/g' "$T/all.json" | awk '
+	function number(name, text) { text = $0; sub(".*\"" name "\": ", "", text); return text + 0 }
+	FILENAME != ARGV[2] && /"tid": [1-9]/ && /run_ns/ { run = number("run_ns"); n = number("switches") }
+	/"name": "running"/ { ran += number("dur") * 1000 }
+	END { if (!run || ran < run - 1e4 * n - 1e7 || ran > run + 1e4 * n + 1e7) print ran " ns in slices, ran " run }
+	' - "$T/trace")" ""
 
 # What is told apart, and where it ran.
 sched --by cpu --csv 0.5
