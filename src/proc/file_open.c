@@ -40,26 +40,26 @@
 #endif
 
 /* True for file systems whose mappings show another device or inode than stat() does. */
-static bool shows_other_ids(int fd, bool *ret_inode_too)
+static bool shows_other_ids(int fd, bool *ret_is_overlaid)
 {
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) < 0)
 		return false;
-	*ret_inode_too = fs.f_type == OVERLAYFS_SUPER_MAGIC;
-	return fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC;
+	*ret_is_overlaid = fs.f_type == OVERLAYFS_SUPER_MAGIC;
+	return *ret_is_overlaid || fs.f_type == BTRFS_SUPER_MAGIC;
 }
 
-static bool is_file(int fd, const struct file_id *id)
+static bool is_file(int fd, const struct file_id *id, bool *ret_is_overlaid)
 {
-	bool any_inode = false;
 	struct stat st;
 
+	*ret_is_overlaid = false;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
 	if (major(st.st_dev) == id->major && minor(st.st_dev) == id->minor)
 		return st.st_ino == id->inode;
-	return shows_other_ids(fd, &any_inode) && (any_inode || st.st_ino == id->inode);
+	return shows_other_ids(fd, ret_is_overlaid) && (*ret_is_overlaid || st.st_ino == id->inode);
 }
 
 /*
@@ -153,7 +153,7 @@ static int accept_file(int handle, const struct file_id *id, struct found_file *
 	struct found_file found = {.is_on_server = is_of_server(handle)};
 	struct stat st;
 
-	if (!is_file(handle, id) || fstat(handle, &st) < 0)
+	if (!is_file(handle, id, &found.is_overlaid) || fstat(handle, &st) < 0)
 		return -ENOENT;
 	found.uid = st.st_uid;
 	found.generation = id->generation;
@@ -171,16 +171,34 @@ static int accept_file(int handle, const struct file_id *id, struct found_file *
 	return 0;
 }
 
-static int find_by_mapping(const struct file_id *id, int32_t pid, uint64_t start, uint64_t end,
-			   struct found_file *ret)
+/* True if a file is on the same mount as a directory. False where the kernel does not tell mounts apart (before 5.8). */
+static bool is_on_mount_of(int file, int directory)
+{
+	struct statx x, y;
+
+	return statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &x) == 0 &&
+	       statx(directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &y) == 0 &&
+	       x.stx_mask & y.stx_mask & STATX_MNT_ID && x.stx_mnt_id == y.stx_mnt_id;
+}
+
+/*
+ * A process can map a file of a mount that it has no path to, by a descriptor from another one. If that is in an
+ * overlayfs, anything can be in it, so it must be the overlayfs that the process lives in.
+ */
+static int find_by_mapping(const struct file_id *id, int32_t pid, int root_fd, uint64_t start,
+			   uint64_t end, struct found_file *ret)
 {
 	char path[96];
-	int handle;
+	int handle, err;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, start,
 		       end);
 	handle = open(path, O_PATH | O_CLOEXEC);
-	return handle < 0 ? -errno : accept_file(handle, id, ret);
+	err = handle < 0 ? -errno : accept_file(handle, id, ret);
+	if (err < 0 || !ret->is_overlaid || is_on_mount_of(ret->handle, root_fd))
+		return err;
+	(void)close(ret->handle);
+	return -ENOENT;
 }
 
 static int open_root(const char *path)
@@ -388,12 +406,11 @@ int file_open_written(int root_fd, const char *path, uint64_t since_ns,
 int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
 		     uint64_t end, struct found_file *ret)
 {
-	cleanup_fd int root_fd = -1;
-	int err = find_by_mapping(id, pid, start, end, ret), below;
+	cleanup_fd int root_fd = file_open_root(pid);
+	int err = find_by_mapping(id, pid, root_fd, start, end, ret), below = root_fd;
 
 	if (err == 0)
 		return 0;
-	below = root_fd = file_open_root(pid);
 	if (root_fd >= 0)
 		below = file_find_again(id, root_fd, path, ret);
 	if (below < 0)

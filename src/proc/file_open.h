@@ -19,7 +19,8 @@ struct found_file {
 	uint64_t generation; /* 0: unknown */
 	bool is_elf;	     /* by its first bytes */
 	bool is_on_server;   /* of a FUSE server: it was not opened, so the two above are unknown */
-	uid_t uid;	     /* its owner */
+	bool is_overlaid; /* of an overlayfs, whose numbers are not those of the mapping: only its place is right */
+	uid_t uid; /* its owner */
 };
 
 /*

@@ -164,12 +164,14 @@ void file_table_free(struct file_table *table)
 
 static uint64_t hash_of(const struct file_id *id)
 {
-	return hash_add(hash_u64((uint64_t)id->major << 32 | id->minor), id->inode);
+	return hash_add(hash_add(hash_u64((uint64_t)id->major << 32 | id->minor), id->inode),
+			id->arranger);
 }
 
 static bool same_file(const struct file_id *a, const struct file_id *b)
 {
 	return a->major == b->major && a->minor == b->minor && a->inode == b->inode &&
+	       a->arranger == b->arranger &&
 	       (!a->generation || !b->generation || a->generation == b->generation);
 }
 
@@ -436,6 +438,8 @@ static void take_look(struct file_table *table, struct entry *entry, struct file
 {
 	const enum file_state state = state_after(looked->err);
 
+	entry->nr_tries -=
+		looked->err == -EXDEV; /* another user's: it is no hint that the file is gone */
 	if (!note_root(table, entry, looked)) {
 		entry->file.state = FILE_NOT_OPENED;
 	} else if (looked->err == 0) {

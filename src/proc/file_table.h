@@ -1,7 +1,8 @@
 /*
  * The files that code comes from, each identified by a number.
  *
- * A file is (device, inode, generation), not a path: the path is only its name. It is looked at when
+ * A file is (device, inode, generation), not a path: the path is only its name. Whoever arranged the mounts of a
+ * process belongs to it as well, since the numbers do not tell what an overlayfs shows. It is looked at when
  * it is first seen, because it may be deleted a moment later. From then on the table has a handle of it
  * (O_PATH: nothing of the file is read, and closing it cannot block), within a limit, until its symbols
  * are read. The table itself makes no system call that could block (proc/look.h).
@@ -21,6 +22,7 @@ struct file_id {
 	uint32_t major, minor;
 	uint64_t inode;
 	uint64_t generation; /* distinguishes files that reused an inode; 0: unknown */
+	uid_t arranger;	     /* root_uid_of() the process that mapped it; 0: the host's root */
 };
 
 /* Why a file has no handle, or FILE_OPEN. */

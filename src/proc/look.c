@@ -8,6 +8,19 @@
 #include "base/clock.h"
 
 /*
+ * What an overlayfs shows is taken for the file only if whoever arranged it is the one that the file is known by. Before
+ * and after the look, since the process can go to another user namespace, though not back.
+ */
+static int check_arranger(const struct file_look *look, const struct file_looked *looked)
+{
+	if (!looked->found.is_overlaid ||
+	    (looked->root.uid == look->id.arranger && root_uid_of(look->pid) == look->id.arranger))
+		return 0;
+	(void)close(looked->found.handle);
+	return -EXDEV;
+}
+
+/*
  * Opens a file through a process. The content of such a file is trusted as a file of the process' root, so that root
  * must be known: if a container's file were taken for one below our root, it would be read with the host's trust. If
  * the process has exited or may not be inspected, the file is tried below our own root, identified by device and
@@ -18,9 +31,11 @@ static int find_mapped(const struct file_look *look, struct file_looked *looked)
 	int err;
 
 	looked->root_err = root_identify(look->pid, &looked->root, &looked->root_fd);
-	if (looked->root_err == 0)
-		return file_find_mapped(&look->id, look->path, look->pid, look->start, look->end,
-					&looked->found);
+	if (looked->root_err == 0) {
+		err = file_find_mapped(&look->id, look->path, look->pid, look->start, look->end,
+				       &looked->found);
+		return err < 0 ? err : check_arranger(look, looked);
+	}
 	err = file_find_again(&look->id, -1, look->path, &looked->found);
 	return err < 0 && looked->root_err == -EACCES ? -EACCES : err;
 }
@@ -61,12 +76,15 @@ int look_at_maps(int32_t pid,
 	struct maps maps;
 	int err = 0;
 
-	*ret = (struct maps_looked){.began_ns = clock_now_ns()};
+	*ret = (struct maps_looked){.began_ns = clock_now_ns(), .arranger = root_uid_of(pid)};
 	if (maps_open(&maps, pid) == -EACCES)
 		ret->err = -EACCES;
 	while (maps.file && err >= 0 && maps_next(&maps, &entry))
-		if (entry.executable && !(entry.start >> 63)) /* [vsyscall] belongs to the kernel */
+		if (entry.executable &&
+		    !(entry.start >> 63)) { /* [vsyscall] belongs to the kernel */
+			entry.id.arranger = ret->arranger;
 			err = add(context, &entry, is_memory(pid, &entry));
+		}
 	ret->is_cut = maps.is_cut;
 	process_name_read(pid, ret->name);
 	maps_close(&maps);

@@ -31,7 +31,11 @@ struct file_look {
 };
 
 struct file_looked {
-	int32_t err; /* -ENOENT or -EACCES, see file_find_mapped(); or the reason why nobody could look */
+	/*
+	 * -ENOENT or -EACCES, see file_find_mapped(); -EXDEV: the process sees what another user has arranged; or the
+	 * reason why nobody could look.
+	 */
+	int32_t err;
 	struct found_file found; /* unless err < 0 */
 	bool is_of_root;	 /* see file_is_of_root() */
 	int32_t root_err;	 /* of root_identify() */
@@ -48,6 +52,7 @@ struct maps_looked {
 	int32_t err; /* -EACCES: not allowed; an exited process is no error: it has no mappings */
 	uint32_t is_cut; /* truncated: see MAPS_MAX_BYTES */
 	uint64_t began_ns, ended_ns;
+	uid_t arranger;		       /* of its files, see struct file_id */
 	char name[PROCESS_NAME_BYTES]; /* of the process */
 };
 

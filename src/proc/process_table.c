@@ -57,7 +57,8 @@ struct process {
 	 * a snapshot is awaited: its first fork or exec since it was wanted. 0: none.
 	 */
 	uint64_t known_ns;
-	uint64_t exited_ns;    /* 0: running */
+	uint64_t exited_ns; /* 0: running */
+	uid_t arranger; /* of its files, see struct file_id; as far as a snapshot of it, or of an ancestor, showed */
 	int32_t parent;	       /* that forked it; 0: not known */
 	uint32_t program_file; /* the first one that it mapped, + 1; 0: not known */
 	char name[PROCESS_NAME_BYTES];
@@ -379,6 +380,7 @@ int process_table_looked(struct process_table *table, int32_t pid, const struct 
 	mappings_unref(process->mappings);
 	process->mappings = mappings;
 	process->program_file = first_file(mappings);
+	process->arranger = looked->arranger;
 	memcpy(process->name, looked->name, sizeof(process->name));
 	process->name[sizeof(process->name) - 1] = '\0';
 	process->began_ns = looked->began_ns;
@@ -461,13 +463,24 @@ int process_table_ensure(struct process_table *table, int32_t pid, const struct 
 	return want_snapshot(table, process, program, time_ns);
 }
 
+void process_table_rearranged(struct process_table *table, int32_t pid)
+{
+	struct process *process = find(table, pid);
+
+	if (process && !process->is_awaited)
+		process->known_ns = 0;
+}
+
 /* A fork or exec of the process: from now on events report all of its mappings. */
 static int arrive_program(struct process_table *table, const struct process_event *event)
 {
 	struct process *process = find_or_add(table, event->pid);
+	const struct process *parent = find(table, event->parent); /* adding may remove it */
 
 	if (!process)
 		return -ENOMEM;
+	if (event->kind == PROCESS_FORK)
+		process->arranger = parent ? parent->arranger : 0;
 	if (event->time_ns <= process->ended_ns)
 		set_mappings(
 			process,
@@ -480,6 +493,8 @@ static int arrive_program(struct process_table *table, const struct process_even
 
 int process_table_arrive(struct process_table *table, struct process_event *event, const char *path)
 {
+	const struct process *process;
+
 	if (event->pid <= 0)
 		return 0; /* outside our pid namespace, where all processes have pid 0 */
 	switch (event->kind) {
@@ -487,6 +502,8 @@ int process_table_arrive(struct process_table *table, struct process_event *even
 	case PROCESS_EXEC:
 		return arrive_program(table, event);
 	case PROCESS_MAP:
+		process = find(table, event->pid);
+		event->file_id.arranger = process ? process->arranger : 0;
 		return classify(table, event->pid, &event->file_id, path, &event->mapping);
 	case PROCESS_RENAME:
 	case PROCESS_EXIT:

@@ -89,6 +89,12 @@ int process_table_looked(struct process_table *table, int32_t pid,
 			 const struct maps_looked *looked);
 
 /*
+ * Called when a file of pid turned out to be arranged by another user than its mappings say: it has gone to another user
+ * namespace, and is snapshotted again when it is next seen.
+ */
+void process_table_rearranged(struct process_table *table, int32_t pid);
+
+/*
  * True if a record at the replay's position must wait for a snapshot, which is wanted if the record's program is
  * another one than events have reported.
  */

@@ -70,9 +70,11 @@ uid_t root_uid_of(int32_t pid)
 	owner_fd = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
 	if (owner_fd < 0 || fstat(owner_fd, &owner) < 0)
 		return (uid_t)-1;
-	if (is_namespace(&owner, "self"))
+	if (is_namespace(&owner, process) && is_namespace(&owner, "self"))
 		return 0;
-	return is_namespace(&owner, process) ? mapped_root(pid) : (uid_t)-1;
+	if (is_namespace(&owner, process) || is_namespace(&owner, "self"))
+		return mapped_root(pid);
+	return (uid_t)-1;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

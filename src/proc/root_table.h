@@ -61,9 +61,9 @@ int root_table_fd(const struct root_table *table, int number);
 uid_t root_table_uid(const struct root_table *table, int number);
 
 /*
- * The uid, in our user namespace, of the root of the user namespace that owns a process' mount
- * namespace: 0 if that is our own user namespace, -1 if unknown. Only this user can have arranged
- * the files that the process sees.
+ * The uid, in our user namespace, of the only user who can have arranged the files that a process sees: the root of its
+ * user namespace, who can mount where the namespace owns the mount namespace, and elsewhere choose a root directory. 0 if
+ * that is our own user namespace, -1 if unknown.
  */
 uid_t root_uid_of(int32_t pid);
 

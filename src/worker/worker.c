@@ -855,6 +855,8 @@ static int take_look(struct worker *worker, struct opener_reply *reply, size_t b
 			reply->file.err = -EMFILE;
 		if (reply->file.root_fd < 0)
 			reply->file.root_err = -EMFILE;
+		if (reply->file.err == -EXDEV && worker->processes)
+			process_table_rearranged(worker->processes, call->pid);
 		file_table_looked(worker->files, call->delivery, &reply->file);
 	} else if (call->action == OPENER_LOOK_AT_MAPS) {
 		err = read_mappings(worker, call->pid, reply, bytes);

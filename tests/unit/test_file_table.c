@@ -495,6 +495,24 @@ TEST(file_table_opens_again)
 	CHECK_EQ(nr_open_fds(), before);
 }
 
+/* A user who shows other files under the numbers of the host's does not use up the tries to find them. */
+TEST(file_table_tries_again_after_files_of_another_user)
+{
+	struct file_table *table = file_table_new(4);
+	struct file_looked others = {.err = -EXDEV, .root_err = -ENOENT, .root_fd = -1};
+	const struct file_id id = {.major = 250, .inode = 7};
+	struct file_look look;
+	unsigned i;
+
+	for (i = 0; i < 1000; i++) {
+		CHECK_EQ(file_table_add(table, &id, "/bin/program", NO_PID, 0, 0), 0);
+		CHECK(file_table_next_look(table, &look));
+		file_table_looked(table, 0, &others);
+		CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
+	}
+	file_table_free(table);
+}
+
 /* Adds a file of another container, and looks at it. */
 static uint32_t add_of_container(struct file_table *table, uint64_t container)
 {

@@ -565,6 +565,51 @@ TEST(process_table_late_snapshot)
 	close_tables(&tables);
 }
 
+/* Maps the same file in a process, and returns its number. */
+static uint32_t map_file(struct process_table *table, uint64_t time_ns, int32_t pid)
+{
+	struct process_event event = event_of(PROCESS_MAP, time_ns, pid);
+
+	event.mapping = (struct mapping){.start = PAGE, .end = 2 * PAGE};
+	event.file_id = (struct file_id){.major = 1, .inode = 7};
+	CHECK_EQ(process_table_arrive(table, &event, "/bin/program"), 0);
+	CHECK_EQ(event.mapping.kind, MAPPING_FILE);
+	return event.mapping.file;
+}
+
+/* What an overlayfs of a user shows is not the host's file of the same number, in no process of the user's. */
+TEST(process_table_files_of_another_user)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event fork = event_of(PROCESS_FORK, 20, PID_B);
+	struct maps_looked looked = {.began_ns = 10, .ended_ns = 11, .arranger = 1000};
+	struct maps_entry entry = {.start = PAGE,
+				   .end = 2 * PAGE,
+				   .id = {.major = 1, .inode = 7, .arranger = 1000},
+				   .path = "/bin/program"};
+	const uint32_t hosts = map_file(table, 5, PID_A + 2);
+	uint32_t users;
+
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 5), 1);
+	CHECK_EQ(process_table_add_mapping(table, PID_A, &entry, false), 0);
+	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
+	users = process_table_mappings(table, PID_A, NULL, 12) ? map_file(table, 12, PID_A) : hosts;
+	CHECK(users != hosts);
+	fork.parent = PID_A;
+	CHECK_EQ(arrive(table, &fork), 0);
+	CHECK_EQ(map_file(table, 21, PID_B), users);
+	deliver_exec(table, 22, PID_B);
+	CHECK_EQ(map_file(table, 23, PID_B), users);
+	fork.parent = PID_A + 2;
+	CHECK_EQ(arrive(table, &fork), 0); /* another process with that pid */
+	CHECK_EQ(map_file(table, 31, PID_B), hosts);
+	process_table_rearranged(table, PID_A); /* is read again */
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 40), 1);
+	process_table_rearranged(table, PID_A + 9); /* is not known */
+	close_tables(&tables);
+}
+
 /* --- memory that looks like a file ----------------------------------------------------------- */
 
 /* Returns the kind found for an executable mapping of fd (-1: shared anonymous memory). */
