@@ -152,22 +152,29 @@ static int write_profile(const struct format *format, struct profile *profile,
 	return err;
 }
 
+/* Between the profiles of intervals: a blank line, and before a report the time at which it ends. */
+static void begin_interval(const struct outputs *outputs, const struct format *format)
+{
+	char text[32] = "";
+	struct tm local;
+
+	if (outputs->number)
+		putchar('\n');
+	if (format != format_by_name("report") && format != format_by_name("md"))
+		return; /* other programs are to read them */
+	if (localtime_r(&outputs->ended, &local))
+		(void)strftime(text, sizeof(text), "%H:%M:%S", &local);
+	puts(text);
+}
+
 static int write_stdout(const struct outputs *outputs, struct profile *profile, struct error *error)
 {
 	const struct format *format = format_of_stdout(outputs->options);
 	struct format_options options = options_for(outputs, format);
 	int err;
 
-	if (outputs->are_many && format != format_by_name("folded")) {
-		char text[32] = "";
-		struct tm local;
-
-		if (localtime_r(&outputs->ended, &local))
-			(void)strftime(text, sizeof(text), "%H:%M:%S", &local);
-		printf("%s%s\n", outputs->number ? "\n" : "", text);
-	} else if (outputs->number) {
-		putchar('\n');
-	}
+	if (outputs->are_many)
+		begin_interval(outputs, format);
 	err = write_profile(format, profile, &options, stdout);
 	if (err == -EPIPE)
 		return err; /* the reader closed the pipe: no error */

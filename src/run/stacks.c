@@ -414,9 +414,13 @@ static int write_interval(void *context, struct profile *profile, const struct s
 			  struct interval_span span, struct error *error)
 {
 	struct outputs *outputs = context;
+	struct profile_origin origin = *profile_origin(profile);
 
 	(void)span;
 	outputs->ended = (time_t)(part->ended_ns / NS_PER_SEC);
+	origin.time_ns = part->began_ns;
+	origin.duration_ns = part->ended_ns - part->began_ns;
+	profile_set_origin(profile, &origin);
 	return outputs_write(outputs, profile, error);
 }
 

@@ -86,6 +86,19 @@ else
 	unset DEBUGINFOD_URLS
 fi
 
+# --- times, and formats for other programs ----------------------------------------------------------------
+
+profile -F 499 -i 0.4 -d 1 -p "$spin" -o "$T/timed.pb.gz"
+check "the last interval has its own length" python3 -c 'import json, sys
+sys.exit(not 0.1 < json.loads(sys.argv[1])["duration"] < 0.35)' \
+	"$("$STOOK" report -q -g none --format json "$T/timed.3.pb.gz")"
+"$STOOK" profile -q --format json -F 499 -i 0.3 -d 1 -p "$spin" >"$T/each.json" 2>"$T/err"
+check "JSON of intervals can be read" python3 -c 'import json, sys
+text, nr, decoder = open(sys.argv[1]).read().strip(), 0, json.JSONDecoder()
+while text:
+	text, nr = text[decoder.raw_decode(text)[1]:].strip(), nr + 1
+sys.exit(nr < 3)' "$T/each.json"
+
 # --- failures to write -------------------------------------------------------------------------------------
 
 begin=$(now_ms)
