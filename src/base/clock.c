@@ -71,7 +71,8 @@ static int finish(struct tm *time, bool is_utc, uint64_t *ret_ns)
 	time->tm_isdst = -1;
 	seconds = is_utc ? timegm(time) : mktime(time);
 	/* A 30th of February becomes a day of March. */
-	if (seconds < 0 || time->tm_mday != wanted.tm_mday || time->tm_mon != wanted.tm_mon)
+	if (seconds < 0 || (uint64_t)seconds > INT64_MAX / NS_PER_SEC ||
+	    time->tm_mday != wanted.tm_mday || time->tm_mon != wanted.tm_mon)
 		return -EINVAL;
 	*ret_ns = (uint64_t)seconds * NS_PER_SEC;
 	return 0;

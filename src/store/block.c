@@ -13,6 +13,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
+/* Fewer entries are added up once, when the block is written. */
+#define MERGED_LEAST 16384
+
 /* --- making ----------------------------------------------------------------------------------- */
 
 void block_clear(struct block *block)
@@ -33,21 +36,6 @@ int block_add_value(struct block *block, struct block_value value)
 		return -E2BIG;
 	block->values[block->nr_values] = value;
 	return (int)block->nr_values++;
-}
-
-uint64_t *block_add_entry(struct block *block, int64_t labels, int64_t stack)
-{
-	struct block_entry entry = {labels, stack, block->nr_amounts};
-	uint64_t *amounts;
-
-	if (ARRAY_RESERVE(block->amounts, block->cap_amounts,
-			  block->nr_amounts + block->nr_values) < 0 ||
-	    ARRAY_ADD(block->entries, block->nr, block->capacity, entry) < 0)
-		return NULL;
-	amounts = block->amounts + block->nr_amounts;
-	memset(amounts, 0, block->nr_values * sizeof(*amounts));
-	block->nr_amounts += block->nr_values;
-	return amounts;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -73,6 +61,48 @@ static void add_up(struct block *block)
 			block->entries[nr++] = block->entries[i];
 	}
 	block->nr = nr;
+}
+
+static int compare_amounts(const void *a, const void *b)
+{
+	const struct block_entry *one = a, *other = b;
+
+	return COMPARE(one->amounts, other->amounts);
+}
+
+/* Adds up meanwhile, and closes the gaps between the amounts: the sixty minutes of an hour mostly have the same pairs. */
+static void merge(struct block *block)
+{
+	size_t i;
+
+	add_up(block);
+	qsort(block->entries, block->nr, sizeof(*block->entries), compare_amounts);
+	for (i = 0; i < block->nr; i++) {
+		memmove(block->amounts + i * block->nr_values,
+			block->amounts + block->entries[i].amounts,
+			block->nr_values * sizeof(*block->amounts));
+		block->entries[i].amounts = i * block->nr_values;
+	}
+	block->nr_amounts = block->nr * block->nr_values;
+	block->nr_merged = block->nr;
+}
+
+uint64_t *block_add_entry(struct block *block, int64_t labels, int64_t stack)
+{
+	struct block_entry entry = {labels, stack, 0};
+	uint64_t *amounts;
+
+	if (block->nr >= MERGED_LEAST && block->nr >= 2 * block->nr_merged)
+		merge(block);
+	entry.amounts = block->nr_amounts;
+	if (ARRAY_RESERVE(block->amounts, block->cap_amounts,
+			  block->nr_amounts + block->nr_values) < 0 ||
+	    ARRAY_ADD(block->entries, block->nr, block->capacity, entry) < 0)
+		return NULL;
+	amounts = block->amounts + block->nr_amounts;
+	memset(amounts, 0, block->nr_values * sizeof(*amounts));
+	block->nr_amounts += block->nr_values;
+	return amounts;
 }
 
 static void put_entries(const struct block *block, struct content *content)

@@ -27,7 +27,10 @@ struct block_entry {
 	size_t amounts; /* index of the first */
 };
 
-/* A block being made. Amounts of equal labels and stacks are added up when it is written. */
+/*
+ * A block being made. Amounts of equal labels and stacks are added up when it is written, and when there are twice as many
+ * entries as the last time.
+ */
 struct block {
 	struct block_value values[PROFILE_MAX_VALUES];
 	size_t nr_values;
@@ -35,6 +38,7 @@ struct block {
 	size_t nr, capacity;
 	uint64_t *amounts;
 	size_t nr_amounts, cap_amounts;
+	size_t nr_merged; /* entries that were left when they were last added up */
 };
 
 void block_clear(struct block *block);

@@ -269,14 +269,17 @@ static int make_marks(struct store *store, struct object_marks *marks)
 	int64_t least, most;
 	char text[64];
 	size_t i;
+	int result;
 
 	for (i = 0; i < NR_OBJECT_KINDS; i++) {
 		(void)snprintf(text, sizeof(text), "SELECT min(id) FROM %s", object_tables[i]);
-		least = store_number(store, text, -1);
+		result = store_ask(store, text, &least);
 		(void)snprintf(text, sizeof(text), "SELECT max(id) FROM %s", object_tables[i]);
-		most = store_number(store, text, -1);
+		result = result ?: store_ask(store, text, &most);
+		if (result)
+			return result;
 		if (least < 0 || most < least || most > MAX_NUMBER)
-			return objects_errno(store->db) ?: -EBADMSG;
+			return -EBADMSG;
 		marks->limit[i] = (uint64_t)most + 1;
 		marks->bits[i] = calloc(marks->limit[i] / 8 + 1, 1);
 		if (!marks->bits[i])
@@ -344,13 +347,16 @@ static int64_t remove_old(struct store *store, enum block_level level, uint64_t 
 	return sqlite3_changes(store->db);
 }
 
-static uint64_t used_bytes(const struct store *store)
+/* 0 or a negative errno. */
+static int used_bytes(const struct store *store, uint64_t *ret)
 {
-	int64_t page_bytes = store_number(store, "PRAGMA page_size", 0);
-	int64_t nr_pages = store_number(store, "PRAGMA page_count", 0);
-	int64_t nr_free = store_number(store, "PRAGMA freelist_count", 0);
+	int64_t page_bytes, nr_pages, nr_free;
+	const int result = store_ask(store, "PRAGMA page_size", &page_bytes)
+				   ?: store_ask(store, "PRAGMA page_count", &nr_pages)
+				   ?: store_ask(store, "PRAGMA freelist_count", &nr_free);
 
-	return nr_pages > nr_free ? (uint64_t)((nr_pages - nr_free) * page_bytes) : 0;
+	*ret = !result && nr_pages > nr_free ? (uint64_t)((nr_pages - nr_free) * page_bytes) : 0;
+	return result;
 }
 
 /*
@@ -398,28 +404,35 @@ static int64_t remove_some(struct store *store)
 /*
  * How much content of blocks to remove, for the store to be smaller by `bytes`: objects are expected to go in proportion.
  * If shorter blocks are removed whose objects are in longer ones, too, less is freed, which shows when a sweep is over:
- * the next round removes twice as much.
+ * the next round removes twice as much. 0 or a negative errno.
  */
-static uint64_t plan_round(struct store *store, uint64_t bytes, uint64_t used)
+static int plan_round(struct store *store, uint64_t bytes, uint64_t used)
 {
-	const double content =
-		(double)store_number(store, "SELECT sum(length(content)) FROM block", 0);
 	const double factor = (double)(1U << store->upkeep.nr_rounds);
+	int64_t content;
+	const int result = store_ask(store, "SELECT sum(length(content)) FROM block", &content);
 
-	return 1 + (uint64_t)(factor * (double)bytes * content / (double)used);
+	store->upkeep.remove_bytes =
+		1 + (uint64_t)(factor * (double)bytes * (double)content / (double)used);
+	return result;
 }
 
 /*
  * Begins or continues to make the store smaller than its limit: a round of removing blocks, which a sweep follows, and
- * another one if that was not enough. While a sweep goes on, only growth beyond the limit is a reason for the next
- * round. Returns how many blocks were removed, or a negative errno.
+ * another one if that was not enough. Until the sweep is over, which frees the objects of what was removed, only growth
+ * beyond the limit is a reason for the next round. Returns how many blocks were removed, or a negative errno.
  */
 static int64_t shrink(struct store *store, uint64_t limit)
 {
-	const uint64_t most = limit - LOG_ROOM(limit), aim = AIM(most), used = used_bytes(store);
+	const uint64_t most = limit - LOG_ROOM(limit), aim = AIM(most);
 	struct upkeep *upkeep = &store->upkeep;
-	int64_t nr;
+	const bool is_swept = !upkeep->sweep && !upkeep->is_round_over;
+	const uint64_t known = is_swept ? 0 : upkeep->round_bytes;
+	uint64_t used;
+	int64_t nr = used_bytes(store, &used);
 
+	if (nr < 0)
+		return nr;
 	if (used > most)
 		upkeep->shrinks = true;
 	if (used <= aim)
@@ -427,28 +440,38 @@ static int64_t shrink(struct store *store, uint64_t limit)
 	if (!upkeep->shrinks) {
 		upkeep->nr_rounds = 0;
 		upkeep->remove_bytes = 0;
+		upkeep->round_bytes = 0;
 		return 0;
 	}
 	if (!upkeep->remove_bytes) {
-		if (used <= most && (upkeep->sweep || upkeep->is_round_over))
+		if (!is_swept && used <= (known > most ? known : most))
 			return 0;
-		upkeep->remove_bytes = plan_round(store, used - aim, used);
+		nr = plan_round(store, used - (known > aim ? known : aim), used);
 	}
-	nr = remove_some(store);
+	nr = nr < 0 ? nr : remove_some(store);
 	if (!nr) { /* what is left is too young to be in a longer block */
 		upkeep->shrinks = false;
 		upkeep->remove_bytes = 0;
 	}
-	upkeep->is_round_over |= nr > 0 && !upkeep->remove_bytes;
+	if (nr > 0 && !upkeep->remove_bytes) {
+		upkeep->is_round_over = true;
+		if (used_bytes(store, &upkeep->round_bytes) < 0)
+			return -EIO;
+	}
 	return nr;
 }
 
-static bool is_sweep_due(const struct store *store, uint64_t now_ns)
+/* 1: due, 0: not, or a negative errno. */
+static int is_sweep_due(const struct store *store, uint64_t now_ns)
 {
-	uint64_t last_ns = (uint64_t)store_number(
-		store, "SELECT value FROM meta WHERE key = 'last_sweep_ns'", 0);
+	int64_t last_ns;
+	const int result =
+		store_ask(store, "SELECT value FROM meta WHERE key = 'last_sweep_ns'", &last_ns);
 
-	return store->upkeep.is_round_over || now_ns < last_ns || now_ns - last_ns >= NS_PER_DAY;
+	if (result < 0)
+		return result;
+	return store->upkeep.is_round_over || now_ns < (uint64_t)last_ns ||
+	       now_ns - (uint64_t)last_ns >= NS_PER_DAY;
 }
 
 static int note_sweep(struct store *store, uint64_t now_ns)
@@ -464,9 +487,9 @@ static int note_sweep(struct store *store, uint64_t now_ns)
 static int sweep_on(struct store *store, uint64_t now_ns, int64_t *left)
 {
 	struct upkeep *upkeep = &store->upkeep;
-	int result = 0;
+	int result = upkeep->sweep ? 0 : is_sweep_due(store, now_ns);
 
-	if (!upkeep->sweep && is_sweep_due(store, now_ns)) {
+	if (result > 0) {
 		result = begin_sweep(store);
 		upkeep->is_round_over = false;
 	}

@@ -127,9 +127,24 @@ int64_t store_number(const struct store *store, const char *text, int64_t otherw
 		       : otherwise;
 }
 
+int store_ask(const struct store *store, const char *text, int64_t *ret)
+{
+	cleanup(store_finalize) sqlite3_stmt *statement = store_prepare(store, text);
+	const int step = statement ? sqlite3_step(statement) : SQLITE_ERROR;
+
+	*ret = step == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+	return step == SQLITE_ROW || step == SQLITE_DONE ? 0 : objects_errno(store->db) ?: -EIO;
+}
+
+/*
+ * After an I/O error or on a full disk SQLite can take a transaction back by itself: then what came before is gone, and
+ * what followed was a transaction of its own.
+ */
 int store_end(struct store *store, int result, struct error *error, const char *what)
 {
 	objects_release(&store->objects);
+	if (!result && sqlite3_get_autocommit(store->db))
+		result = store_content_error(store, -EIO, error, what);
 	if (!result && store_execute(store, "COMMIT"))
 		return 0;
 	if (!result)
@@ -535,6 +550,7 @@ struct import {
 	const struct profile *profile;
 	int64_t *strings, *modules, *frames;
 	struct content content;
+	int failure; /* a negative errno: a string could not be added */
 };
 
 static int64_t import_string(struct import *import, uint32_t string)
@@ -548,17 +564,20 @@ static int64_t import_string(struct import *import, uint32_t string)
 		import->strings[string] =
 			objects_add(&import->store->objects, OBJECT_STRING, text, strlen(text));
 	}
+	if (import->strings[string] < 0)
+		import->failure = (int)import->strings[string];
 	return import->strings[string];
 }
 
-/* Appends a string's number; a failure is noted in the content. */
 static void put_string(struct import *import, struct content *content, uint32_t string)
 {
-	int64_t number = import_string(import, string);
+	content_put_uleb(content, (uint64_t)import_string(import, string));
+}
 
-	if (number < 0)
-		content->failed = true;
-	content_put_uleb(content, (uint64_t)number);
+/* 0 or a negative errno: why the content is not complete. */
+static int failure_of(const struct import *import)
+{
+	return import->failure ? import->failure : import->content.failed ? -ENOMEM : 0;
 }
 
 void store_put_code(struct content *content, const struct module_code *code)
@@ -588,10 +607,9 @@ static int64_t import_module(struct import *import, uint32_t number)
 	put_string(import, content, module->name);
 	if (code)
 		store_put_code(content, code);
-	import->modules[number] = content->failed
-					  ? -ENOMEM
-					  : objects_add(&import->store->objects, OBJECT_MODULE,
-							content->bytes, content->nr);
+	import->modules[number] = failure_of(import)
+					  ?: objects_add(&import->store->objects, OBJECT_MODULE,
+							 content->bytes, content->nr);
 	return import->modules[number];
 }
 
@@ -615,10 +633,9 @@ static int64_t import_frame(struct import *import, uint32_t number)
 		put_string(import, content, lines.at[i].file);
 		content_put_uleb(content, lines.at[i].line);
 	}
-	import->frames[number] = content->failed
-					 ? -ENOMEM
-					 : objects_add(&import->store->objects, OBJECT_FRAME,
-						       content->bytes, content->nr);
+	import->frames[number] = failure_of(import)
+					 ?: objects_add(&import->store->objects, OBJECT_FRAME,
+							content->bytes, content->nr);
 	return import->frames[number];
 }
 
@@ -656,8 +673,6 @@ static int64_t import_labels(struct import *import, const struct sample_labels *
 	};
 	size_t i;
 
-	if (stored.comm < 0 || stored.cgroup < 0 || stored.probe < 0)
-		return -EIO;
 	stored.nr_others = profile_label_set(import->profile, labels->set, others);
 	for (i = 0; i < stored.nr_others; i++) {
 		struct stored_label *label = &stored.others[i];
@@ -666,10 +681,8 @@ static int64_t import_labels(struct import *import, const struct sample_labels *
 		label->text = import_string(import, others[i].text);
 		label->unit = import_string(import, others[i].unit);
 		label->number = others[i].number;
-		if (label->key < 0 || label->text < 0 || label->unit < 0)
-			return -EIO;
 	}
-	return store_add_labels(import->store, &stored);
+	return import->failure ? import->failure : store_add_labels(import->store, &stored);
 }
 
 /* Time on a CPU has one name, whichever clock measured it. */
@@ -693,7 +706,7 @@ static int import_values(struct import *import, const struct profile_value *valu
 		};
 
 		if (value.type < 0 || value.unit < 0)
-			return -EIO;
+			return (int)(value.type < 0 ? value.type : value.unit);
 		if (block_add_value(block, value) != (int)i)
 			return -E2BIG;
 	}
@@ -929,9 +942,7 @@ static int add_epoch(struct store *store, const struct store_epoch *epoch,
 	int result = import_profile(store, profile, &block);
 
 	if (result < 0)
-		return objects_errno(store->db)
-			       ? store_error(store, error, "write to")
-			       : store_content_error(store, result, error, "write to");
+		return store_content_error(store, result, error, "write to");
 	result = write_block(store, &head, &block, error);
 	if (!result)
 		result = sum_up_others(store, LEVEL_EPOCH, epoch->start_ns, error);

@@ -38,6 +38,8 @@ struct upkeep {
 	unsigned nr_rounds;  /* of removing blocks for that */
 	uint64_t remove_bytes; /* of the content of blocks: what is left of this round */
 	bool is_round_over;    /* a sweep is due, which begins after this */
+	uint64_t
+		round_bytes; /* that the store used at the end of the latest round; 0: there was none */
 };
 
 struct store {
@@ -69,8 +71,11 @@ bool store_execute(const struct store *store, const char *text);
  */
 int store_migrate(struct store *store, const char *const *steps, size_t nr, struct error *error);
 
-/* The first column of the first row; `otherwise` if there is no row or it fails. */
+/* The first column of the first row; `otherwise` if there is no row or it fails. Not in a transaction. */
 int64_t store_number(const struct store *store, const char *text, int64_t otherwise);
+
+/* Likewise in a transaction, where a failure must end it: 0 and *ret, which is 0 without a row, or a negative errno. */
+int store_ask(const struct store *store, const char *text, int64_t *ret);
 
 /* Ends a transaction: commits if result is 0, else takes everything back. Returns the result. */
 int store_end(struct store *store, int result, struct error *error, const char *what);

@@ -1063,6 +1063,31 @@ TEST(a_store_has_a_largest_size)
 	leave_folder();
 }
 
+/* A limit that is lowered costs what is too much, and the objects of the rest are not taken for it. */
+TEST(a_largest_size_can_be_lowered)
+{
+	struct store_limits limits = {.bytes = 100000000};
+	struct store *store;
+	uint64_t bytes;
+	unsigned i;
+
+	enter_folder();
+	store = open_writer();
+	for (i = 0; i < 900; i++)
+		append(store, BEGIN + i * MINUTE, MINUTE, many_stacks(i, 30));
+	expire(store, &limits, BEGIN + 900 * MINUTE);
+	bytes = store_bytes(store);
+	limits.bytes = bytes / 2;
+	for (i = 900; i < 960; i++) {
+		append(store, BEGIN + i * MINUTE, MINUTE, many_stacks(i, 30));
+		expire(store, &limits, BEGIN + i * MINUTE);
+	}
+	CHECK(store_bytes(store) <= limits.bytes + 4096);
+	CHECK(store_bytes(store) > limits.bytes / 2);
+	store_close(store);
+	leave_folder();
+}
+
 /* --- one writer, any readers -------------------------------------------------------------------- */
 
 /* As in /tmp: who puts a file there first could read, or write, what the store has. */
