@@ -548,12 +548,15 @@ static int hold_memory(struct agent *agent, struct error *error)
 
 	if (verdict < MEMORY_PAUSE || agent->pauses)
 		return 0;
-	(void)snprintf(why, sizeof(why), "%s: %.0f MB (kernel maps %.0f MB)",
-		       verdict == MEMORY_EXTREME ? "the memory is more than twice --max-memory"
-						 : "--max-memory cannot be held",
-		       (double)agent->own.bytes / 1e6, (double)agent->map_bytes / 1e6);
 	if (agent->nr_halvings < MOST_HALVINGS)
 		agent->nr_halvings++;
+	(void)snprintf(why, sizeof(why),
+		       "%s: %.0f MB (kernel maps %.0f MB); from now on with 1/%u of the room for "
+		       "tables and names",
+		       verdict == MEMORY_EXTREME ? "the memory is more than twice --max-memory"
+						 : "--max-memory cannot be held",
+		       (double)agent->own.bytes / 1e6, (double)agent->map_bytes / 1e6,
+		       1U << agent->nr_halvings);
 	size_pools(agent);
 	rest(agent);
 	return pause_for(agent, PAUSED_BY_REST, why, error);
@@ -570,7 +573,6 @@ static struct keeper_settings *make_settings(struct agent_options *options)
 	*settings = (struct keeper_settings){
 		.retain_ns = options->retain_ns,
 		.max_bytes = options->max_disk_bytes,
-		.is_off_cpu = options->off_cpu,
 		.rules = options->rules,
 	};
 	options->rules = (struct relabel_rules){0};
@@ -709,6 +711,8 @@ static int tick(struct agent *agent, struct error *error)
 		tell_server(agent, now_ns);
 	}
 	err = look_for_file(agent, error);
+	if (agent->pauses)
+		keeper_expire(&agent->keeper);
 	if (!err && now_ns >= agent->rest_until_ns)
 		end_pause(agent, PAUSED_BY_REST);
 	if (!err && now_ns >= agent->next_memory_ns) {

@@ -202,7 +202,7 @@ static int add_labels(struct keeper *keeper, struct profile *profile,
 		.own = own,
 		.is_early = is_early,
 	};
-	int err = keeper->settings->is_off_cpu ? labels_split_states(profile) : 0;
+	int err = labels_split_states(profile);
 
 	return err ? err : labels_add(profile, &sources, ret_left_out_ns);
 }
@@ -228,6 +228,11 @@ void keeper_keep(struct keeper *keeper, struct profile *profile, const struct se
 	(void)pthread_mutex_unlock(&keeper->lock);
 }
 
+static uint64_t nr_epochs_of(struct interval_span span)
+{
+	return span.last - span.first + 1;
+}
+
 /* An epoch that is stored without names stays so, if it was not replaced. */
 static void drop(struct keeper *keeper, struct interval_span span, const struct error *why)
 {
@@ -237,19 +242,20 @@ static void drop(struct keeper *keeper, struct interval_span span, const struct 
 		keeper->has_reported_unnamed = true;
 		return;
 	}
-	if (!keeper->nr_dropped_now++)
+	if (!keeper->nr_dropped_now)
 		complain("epochs are dropped: %s", why->text);
-	keeper->nr_dropped++;
+	keeper->nr_dropped_now += nr_epochs_of(span);
+	keeper->nr_dropped += nr_epochs_of(span);
 }
 
-static void note_stored(struct keeper *keeper)
+static void note_stored(struct keeper *keeper, struct interval_span span)
 {
 	if (keeper->nr_dropped_now)
 		complain("epochs are stored again; %" PRIu64 " were dropped",
 			 keeper->nr_dropped_now);
 	keeper->nr_dropped_now = 0;
 	keeper->has_reported_unnamed = false;
-	keeper->nr_stored++;
+	keeper->nr_stored += nr_epochs_of(span);
 	keeper->stored_ns = clock_now_ns();
 	keeper->bytes = store_bytes(keeper->store);
 }
@@ -299,6 +305,15 @@ static void expire(struct keeper *keeper)
 	keeper->upkeep_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 }
 
+void keeper_expire(struct keeper *keeper)
+{
+	(void)pthread_mutex_lock(&keeper->lock);
+	take_settings(keeper);
+	if (keeper->store && keeper->is_settled)
+		expire(keeper);
+	(void)pthread_mutex_unlock(&keeper->lock);
+}
+
 int keeper_add(struct keeper *keeper, struct profile *profile, const struct session_part *part,
 	       struct interval_span span)
 {
@@ -315,7 +330,7 @@ int keeper_add(struct keeper *keeper, struct profile *profile, const struct sess
 	if (err) {
 		drop(keeper, span, &error);
 	} else {
-		note_stored(keeper);
+		note_stored(keeper, span);
 		count_walks(keeper, profile);
 		expire(keeper);
 	}

@@ -25,7 +25,6 @@
 struct keeper_settings {
 	uint64_t retain_ns; /* the age at which everything is removed; 0: never */
 	uint64_t max_bytes; /* of the store; 0: no limit */
-	bool is_off_cpu;
 	struct relabel_rules rules;
 };
 
@@ -62,6 +61,9 @@ void keeper_set(struct keeper *keeper, struct keeper_settings *settings);
 
 /* Limits the memory of the store, from the next epoch on. For any thread. */
 void keeper_limit_memory(struct keeper *keeper, size_t bytes);
+
+/* Removes what is too old while no epochs are added, as in a pause. */
+void keeper_expire(struct keeper *keeper);
 
 /*
  * Labels the profile of an epoch and stores it until keeper_add() replaces it. What a rule leaves out, or could leave out

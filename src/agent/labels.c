@@ -345,16 +345,27 @@ int labels_add(struct profile *profile, const struct label_sources *sources, uin
 /* The value for time in the state that a frame names; -ENOENT: it names none. */
 static int value_of_state(struct profile *profile, const struct frame *frame)
 {
+	static const struct {
+		const char *frame, *value;
+	} states[] = {
+		{"[running]", PROFILE_CPU_TIME},
+		{"[runnable]", "runnable"},
+		{"[sleeping]", "sleeping"},
+		{"[blocked]", "blocked"},
+		{"[idle]", "idle"},
+		{"[stopped]", "stopped"},
+	};
 	const char *name = profile_string(profile, frame->function);
-	size_t nr = strlen(name);
-	cleanup_free char *state = NULL;
 	struct value_type type;
+	size_t i;
 
-	if (frame->module != MODULE_NR_UNKNOWN || nr < 3 || name[0] != '[' || name[nr - 1] != ']')
+	if (frame->module != MODULE_NR_UNKNOWN)
 		return -ENOENT;
-	state = strcmp(name, "[running]") != 0 ? strndup(name + 1, nr - 2)
-					       : strdup(PROFILE_CPU_TIME);
-	if (!state || profile_make_value_type(profile, state, "nanoseconds", &type) < 0)
+	for (i = 0; i < ARRAY_SIZE(states) && strcmp(name, states[i].frame) != 0; i++)
+		;
+	if (i == ARRAY_SIZE(states))
+		return -ENOENT;
+	if (profile_make_value_type(profile, states[i].value, "nanoseconds", &type) < 0)
 		return -ENOMEM;
 	return profile_add_value_type(profile, &type);
 }
@@ -364,18 +375,18 @@ static int split_sample(struct profile *profile, uint32_t number)
 {
 	const struct sample sample = *profile_sample(profile, number);
 	const size_t nr = sample.nr_frames;
-	cleanup_free uint32_t *frames = calloc(nr + 1, sizeof(*frames));
+	const uint32_t *all = profile_sample_frames(profile, &sample);
+	const int value =
+		nr ? value_of_state(profile, profile_frame(profile, all[nr - 1])) : -ENOENT;
+	cleanup_free uint32_t *frames = NULL;
 	int64_t without;
-	int value;
 
-	if (!frames)
-		return -ENOMEM;
-	if (!nr)
-		return 0;
-	memcpy(frames, profile_sample_frames(profile, &sample), nr * sizeof(*frames));
-	value = value_of_state(profile, profile_frame(profile, frames[nr - 1]));
 	if (value < 0)
 		return value == -ENOENT ? 0 : value;
+	frames = calloc(nr, sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	memcpy(frames, all, nr * sizeof(*frames));
 	without = profile_add_sample(profile, &sample.labels, frames, nr - 1,
 				     sample.nr_kernel_frames, 0);
 	if (without < 0)

@@ -32,7 +32,7 @@ int labels_add(struct profile *profile, const struct label_sources *sources,
 	       uint64_t *ret_left_out);
 
 /*
- * If the stacks have the state of a thread as their outermost frame ("[sleeping]"), takes the frames away and counts
+ * Where stacks have the state of a thread as their outermost frame ("[sleeping]"), takes the frames away and counts
  * their time as a value of that name ("sleeping"; "cpu" for "[running]"). 0 or a negative errno.
  */
 int labels_split_states(struct profile *profile);

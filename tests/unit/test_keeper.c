@@ -163,7 +163,7 @@ TEST(an_epoch_is_stored_when_it_ends)
 	add_named(1, 2, "a;app!f 3\n");
 	check_total(3);
 	CHECK_EQ(nr_epochs(), 1);
-	CHECK_EQ(keeper.nr_stored, 1);
+	CHECK_EQ(keeper.nr_stored, 2);
 	CHECK_EQ(keeper.nr_dropped, 0);
 	keep_unnamed(3, "a;app! 4\n");
 	keeper_close(&keeper); /* as if it was killed */
