@@ -180,6 +180,8 @@ static void judge_nameless(const struct profile *profile, const struct frame *le
 		quality->unmapped += count;
 	else if (profile_module(profile, leaf->module)->kind == MODULE_FILE)
 		stripped_in[leaf->module] += count;
+	else
+		quality->kernel += count;
 }
 
 static void judge_sample(const struct profile *profile, const struct sample *sample,

@@ -25,11 +25,12 @@ struct quality {
 	uint64_t truncated; /* cut at the depth limit */
 	uint64_t missed;    /* user stack could not be read */
 	uint64_t broken;    /* ended before the outermost function */
-	uint64_t unnamed;   /* leaf has no name; reasons: the next four, and `stripped` */
+	uint64_t unnamed;   /* leaf has no name; reasons: the next five, and `stripped` */
 	uint64_t run_time;  /* JIT-compiled code */
 	uint64_t unread;    /* file could not be read */
 	uint64_t gone;	    /* file was deleted */
 	uint64_t unmapped;  /* in no known file */
+	uint64_t kernel;    /* code of the kernel, and what it maps into processes */
 	uint64_t ends[NR_WALK_ENDS]; /* user stacks, by how the walk ended */
 	struct quality_blame {
 		uint32_t module;

@@ -696,7 +696,8 @@ static void say_stripped(struct verdict *verdict, const struct profile *profile)
 static void say_unnamed(struct verdict *verdict, uint64_t whole)
 {
 	const struct quality *quality = &verdict->figures->quality;
-	uint64_t told = quality->run_time + quality->unread + quality->gone + quality->unmapped;
+	uint64_t told = quality->run_time + quality->unread + quality->gone + quality->unmapped +
+			quality->kernel;
 
 	say(verdict, "names", "no symbol: %.1f %% of %s; %.1f %% JIT-compiled",
 	    percent(quality->unnamed, whole), what_counts(verdict->figures),
@@ -708,6 +709,8 @@ static void say_unnamed(struct verdict *verdict, uint64_t whole)
 		add(verdict, ", %.1f %% in deleted files", percent(quality->gone, whole));
 	if (quality->unmapped)
 		add(verdict, ", %.1f %% outside any known file", percent(quality->unmapped, whole));
+	if (quality->kernel)
+		add(verdict, ", %.1f %% in the kernel", percent(quality->kernel, whole));
 	add(verdict, ", %.1f %% stripped", percent(quality->unnamed - told, whole));
 }
 

@@ -290,7 +290,9 @@ struct filling {
 	struct histogram_range delays[SCHED_SLOTS];
 	struct histogram_range *places; /* by CPU */
 	char *heading;			/* of the map */
-	struct histogram delay, ran;	/* of the row that was read last */
+	char *map;			/* of the row that was read last */
+	size_t map_bytes;
+	struct histogram delay, ran; /* of the row that was read last */
 	struct task_time total;
 };
 
@@ -300,6 +302,7 @@ static void filling_free(void *context)
 
 	free(filling->places);
 	free(filling->heading);
+	free(filling->map);
 	free(filling);
 }
 
@@ -498,8 +501,8 @@ static struct cell make_cell(struct filling *filling, const struct task_time *ro
 	case COLUMN_END:
 		return at_seconds(row, longest->end_ns);
 	case COLUMN_PLACES:
-		write_places(filling, ran_ns, scratch, bytes);
-		return cell_text(scratch);
+		write_places(filling, ran_ns, filling->map, filling->map_bytes);
+		return cell_text(filling->map);
 	case COLUMN_RUN_NS:
 		return cell_count(numbers->run_ns);
 	case COLUMN_IDLE_NS:
@@ -536,19 +539,15 @@ static void read_row(const void *context, size_t number, struct row *row)
 	const struct task_times *times = filling->times;
 	const struct task_time *task;
 	const uint64_t *ran_ns = NULL;
-	size_t half = sizeof(row->scratch) / 2, i;
+	size_t i;
 
 	task = &times->rows[times->order[number]];
 	if (times->nr_cpus)
 		ran_ns = times->ran_ns + times->order[number] * times->nr_cpus;
-	for (i = 0; i < filling->nr_columns; i++) {
-		enum column_number column = filling->numbers[i];
-		/* At most two cells of a row have texts that are made here. */
-		bool is_second = column == COLUMN_PLACES;
-
-		row->cells[i] = make_cell(filling, task, ran_ns, column,
-					  row->scratch + (is_second ? half : 0), half);
-	}
+	for (i = 0; i < filling->nr_columns;
+	     i++) /* at most one cell of a row has a text in scratch */
+		row->cells[i] = make_cell(filling, task, ran_ns, filling->numbers[i], row->scratch,
+					  sizeof(row->scratch));
 }
 
 /* --- the sheet -------------------------------------------------------------------------------- */
@@ -565,7 +564,9 @@ static struct filling *make_filling(const struct task_times *times,
 	filling->style = style;
 	filling->places = calloc(times->nr_cpus + 1, sizeof(*filling->places));
 	filling->heading = make_heading(style);
-	if (!filling->places || !filling->heading) {
+	filling->map_bytes = style->nr_cpus * (PLACE_WIDTH + 2) + 1;
+	filling->map = calloc(1, filling->map_bytes);
+	if (!filling->places || !filling->heading || !filling->map) {
 		filling_free(filling);
 		return NULL;
 	}
