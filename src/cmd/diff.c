@@ -406,39 +406,41 @@ static int check_period(struct diff *diff, const struct profile *profile, const 
 	return -EINVAL;
 }
 
-/* Adds the counts of a file as an additional value. */
-static int add_part(struct diff *diff, struct profile *profile, bool is_after, size_t number,
-		    double seconds, struct error *error)
+static int copy_value(struct profile *profile, size_t from, size_t to)
 {
-	struct difference_part part = {.is_after = is_after, .seconds = seconds};
 	uint32_t i;
-	int err = add_value(diff, is_after ? "after" : DIFFERENCE_BEFORE, number + 1, &part.value,
-			    error);
+	int err = 0;
 
-	if (err)
-		return err;
-	diff->parts[diff->nr_parts++] = part;
-	if (profile != diff->profile)
-		err = profile_merge(diff->profile, profile, part.value);
-	for (i = 0; profile == diff->profile && i < profile_nr_samples(profile) && !err; i++)
-		err = profile_add_value(diff->profile, i, part.value, profile_value(profile, i, 0));
-	return err ? error_set(error, err, "cannot compare: %s", strerror(-err)) : 0;
+	for (i = 0; i < profile_nr_samples(profile) && !err; i++)
+		err = profile_add_value(profile, i, to, profile_value(profile, i, from));
+	return err;
 }
 
-/* The first profile becomes diff->profile; the others are merged into it. */
-static int add_profile(struct diff *diff, struct profile **profile, const char *path, size_t value,
-		       struct error *error)
+/*
+ * The first profile becomes diff->profile; the others are merged into it, as the value of their side. If a side has
+ * several files, the counts of each are a value of their own as well.
+ */
+static int add_profile(struct diff *diff, struct profile **profile, size_t value,
+		       struct difference_part *part, size_t number, struct error *error)
 {
-	int err;
+	const bool is_first = !diff->profile;
+	int err = 0;
 
-	if (comparison_value(*profile))
-		return error_set(error, -EINVAL, "'%s' already is a difference", path);
-	if (!diff->profile) {
+	if (is_first)
 		diff->profile = take_pointer(profile);
-		return 0;
+	if (has_several(diff)) {
+		err = add_value(diff, part->is_after ? "after" : DIFFERENCE_BEFORE, number + 1,
+				&part->value, error);
+		if (err)
+			return err;
+		diff->parts[diff->nr_parts++] = *part;
 	}
-	err = profile_merge(diff->profile, *profile, value);
-	return err ? error_set(error, err, "cannot compare '%s': %s", path, strerror(-err)) : 0;
+	if (!is_first)
+		err = profile_merge(diff->profile, *profile, part->value ? part->value : value);
+	if (!err && part->value)
+		err = is_first ? copy_value(diff->profile, 0, part->value)
+			       : copy_value(diff->profile, part->value, value);
+	return err;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -557,19 +559,20 @@ static int add_file(struct diff *diff, const struct diff_side *side, size_t numb
 	bool is_after = side == &diff->options.after;
 	const char *path = side->paths[number];
 	struct inputs *inputs = &diff->files[is_after][number].inputs;
-	double its_seconds;
-	int err = find_seconds(diff, inputs->profile, side, path, &its_seconds, error);
+	struct difference_part part = {.is_after = is_after};
+	int err = find_seconds(diff, inputs->profile, side, path, &part.seconds, error);
 
 	if (!err)
 		err = check_period(diff, inputs->profile, path, error);
+	if (!err && comparison_value(inputs->profile))
+		err = error_set(error, -EINVAL, "'%s' already is a difference", path);
 	if (!err)
-		err = add_profile(diff, &inputs->profile, path, value, error);
-	if (!err && has_several(diff))
-		err = add_part(diff, inputs->profile ? inputs->profile : diff->profile, is_after,
-			       number, its_seconds, error);
+		err = add_profile(diff, &inputs->profile, value, &part, number, error);
+	if (err && !error->code)
+		err = error_set(error, err, "cannot compare '%s': %s", path, strerror(-err));
 	inputs_clear(inputs);
 	if (!err)
-		*seconds = its_seconds > 0 && *seconds >= 0 ? *seconds + its_seconds : -1;
+		*seconds = part.seconds > 0 && *seconds >= 0 ? *seconds + part.seconds : -1;
 	return err;
 }
 
