@@ -37,6 +37,11 @@ static int take_output(void *context, const char *value, struct error *error)
 	struct row_output_options *options = context;
 	size_t i;
 
+	if (options->path)
+		return error_set(error, -EINVAL, "-o is given twice: '%s' and '%s'", options->path,
+				 value);
+	if (!strcmp(value, "-"))
+		value = "/dev/stdout";
 	for (i = 0; i < ARRAY_SIZE(row_formats); i++)
 		if (text_ends_with(value, strlen(value), row_formats[i].extension))
 			break;

@@ -181,6 +181,29 @@ static int check_formats(struct query_options *options, struct error *error)
 	return 0;
 }
 
+/* Returns what the rows of --diff are, an enum difference_group; -1: it cannot have such rows, or there is no --diff. */
+static int difference_group(const struct query_options *options)
+{
+	const struct report_style *style = &options->report.style;
+
+	if (!options->diff.text || style->nr_groups > 1)
+		return -1;
+	if (!style->nr_groups || style->groups[0] == GROUP_FUNCTION)
+		return DIFFERENCE_BY_FUNCTION;
+	return style->groups[0] == GROUP_MODULE ? DIFFERENCE_BY_MODULE : -1;
+}
+
+/* True if there are options for the rows and paths of a report. */
+static bool has_style(const struct query_options *options)
+{
+	const struct report_style *style = &options->report.style;
+
+	return (style->nr_groups && difference_group(options) < 0) || style->sort_by_total ||
+	       style->least_percent > 0 || style->paths.form != REPORT_GRAPH ||
+	       style->paths.has_threshold || style->paths.order != REPORT_CALLER ||
+	       options->report.request.categories || options->report.lines;
+}
+
 static int check_modes(const struct query_options *options, struct error *error)
 {
 	if (options->lists + options->finds_growth + (options->diff.text != NULL) > 1)
@@ -191,6 +214,11 @@ static int check_modes(const struct query_options *options, struct error *error)
 				 "--list has no code that --resymbolize could name");
 	if (options->naming.nr_debug_folders && !options->resymbolizes)
 		return error_set(error, -EINVAL, "--debug-dir needs --resymbolize");
+	if ((options->lists || options->finds_growth || options->diff.text) && has_style(options))
+		return error_set(error, -EINVAL,
+				 "--list, --diff and --regressions have tables of their own, which "
+				 "--top and --by can change, and that of --diff --group-by "
+				 "function or module");
 	if (options->store)
 		return 0;
 	(void)error_set(error, -EINVAL, "no store given");
@@ -522,6 +550,7 @@ static int show_difference(struct query *query, struct store *store, struct erro
 		err = check_labels(query, query->inputs.profile, error);
 	if (!err)
 		err = question_compare(query->inputs.profile, before, error);
+	query->comparison.group = (enum difference_group)difference_group(&query->options);
 	query->comparison.max_rows = (unsigned)query->options.report.style.max_rows;
 	query->outputs.format.comparison = &query->comparison;
 	return err ? err : write_profile(query, error);

@@ -134,11 +134,6 @@ static int parse_percent(const char *text, double *ret)
 	return 0;
 }
 
-struct paths {
-	struct call_paths_style *style;
-	bool has_threshold;
-};
-
 /* In perf's order: words may be abbreviated, and the first match counts. */
 static const struct path_word {
 	const char *word;
@@ -156,21 +151,21 @@ static const struct path_word {
  * The first number is the threshold, the second one the maximum number of branches. Returns 0 or
  * -EINVAL.
  */
-static int take_path_number(struct paths *paths, const char *token)
+static int take_path_number(struct call_paths_style *style, const char *token)
 {
 	uint64_t limit;
 
-	if (paths->has_threshold) {
+	if (style->has_threshold) {
 		if (number_parse(token, MAX_ROWS, &limit) < 0)
 			return -EINVAL;
-		paths->style->max_branches = (unsigned)limit;
+		style->max_branches = (unsigned)limit;
 		return 0;
 	}
-	paths->has_threshold = true;
-	return parse_percent(token, &paths->style->threshold);
+	style->has_threshold = true;
+	return parse_percent(token, &style->threshold);
 }
 
-static int take_path_token(struct paths *paths, const char *token)
+static int take_path_token(struct call_paths_style *style, const char *token)
 {
 	size_t nr = strlen(token), i;
 
@@ -178,25 +173,26 @@ static int take_path_token(struct paths *paths, const char *token)
 		if (!nr || strncmp(path_words[i].word, token, nr) != 0)
 			continue;
 		if (path_words[i].kind == PATHS_FORM)
-			paths->style->form = (enum report_form)path_words[i].value;
+			style->form = (enum report_form)path_words[i].value;
 		else if (path_words[i].kind == PATHS_ORDER)
-			paths->style->order = (enum report_order)path_words[i].value;
+			style->order = (enum report_order)path_words[i].value;
 		return 0;
 	}
-	return take_path_number(paths, token);
+	return take_path_number(style, token);
 }
 
 static int take_paths(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
-	struct paths paths = {.style = &options->style.paths};
+	struct call_paths_style *style = &options->style.paths;
 	cleanup_free char *copy = strdup(value);
 	char *rest = copy, *token;
 
 	if (!copy)
 		return error_set(error, -ENOMEM, "out of memory");
+	style->has_threshold = false;
 	while ((token = strsep(&rest, ",")))
-		if (take_path_token(&paths, token) < 0)
+		if (take_path_token(style, token) < 0)
 			return option_bad(error, "--call-graph", value, PATHS_WANTED);
 	return 0;
 }

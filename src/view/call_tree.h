@@ -64,7 +64,8 @@ enum report_form {
 struct call_paths_style {
 	enum report_order order;
 	enum report_form form;
-	double threshold;      /* percent below which a branch is left out; 0: chosen to fit */
+	double threshold;      /* percent below which a branch is left out */
+	bool has_threshold;    /* else it is chosen to fit */
 	unsigned max_branches; /* limit on branches per fork, or on stacks; 0: no limit */
 	unsigned labels;       /* enum label bits: labels at the top of paths */
 	bool lines;	       /* source lines after names, if known */

@@ -297,7 +297,6 @@ static int add_tree(struct call_paths *paths, const struct call_tree *tree)
 {
 	static const double thresholds[] = {0.5, 1, 2, 5};
 	bool is_callee = paths->style.order == REPORT_CALLEE, is_last;
-	const double requested = paths->style.threshold;
 	struct call_node root = call_tree_root(tree);
 	size_t i = 0;
 	int err;
@@ -306,10 +305,11 @@ static int add_tree(struct call_paths *paths, const struct call_tree *tree)
 		struct tree_builder builder = {
 			.paths = paths,
 			.tree = tree,
-			.threshold = requested > 0 ? requested : thresholds[i++],
+			.threshold = paths->style.has_threshold ? paths->style.threshold
+								: thresholds[i++],
 		};
 
-		is_last = requested > 0 || i == ARRAY_SIZE(thresholds) ||
+		is_last = paths->style.has_threshold || i == ARRAY_SIZE(thresholds) ||
 			  hides_most(tree, thresholds[i]);
 		builder.max_lines = is_last ? SIZE_MAX : SHORT_TREE_LINES;
 		paths->nr = 0;
@@ -381,7 +381,7 @@ static int add_stack(struct call_paths *paths, uint32_t stack)
 static int add_stacks(struct call_paths *paths)
 {
 	const struct call_paths_style *style = &paths->style;
-	double threshold = style->threshold > 0 ? style->threshold : DEFAULT_THRESHOLD;
+	double threshold = style->has_threshold ? style->threshold : DEFAULT_THRESHOLD;
 	size_t nr = 0, i;
 	cleanup_free uint32_t *heavy = heavy_stacks(paths, threshold, &nr);
 	int err = heavy ? 0 : -ENOMEM;

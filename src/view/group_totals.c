@@ -444,16 +444,28 @@ static int count_with_places(struct counting *counting)
 static int count_labels(struct counting *counting)
 {
 	static const struct group_place nowhere = {0};
-	size_t i;
+	const size_t other = counting->style->other;
+	cleanup_free int64_t *group_of = calloc(counting->nr_labels + 1, sizeof(*group_of));
+	uint32_t i;
 
+	if (!group_of)
+		return -ENOMEM;
 	for (i = 0; i < counting->nr_labels; i++)
-		if (add_group(counting->totals, &nowhere, &counting->labels[i]) < 0)
-			return -ENOMEM;
+		group_of[i] = -1;
 	for (i = 0; i < profile_nr_samples(counting->profile); i++) {
-		struct group_total *group =
-			&counting->totals->groups[counting->labels_of_sample[i]];
+		const uint32_t labels = counting->labels_of_sample[i];
+		struct group_total *group;
 
-		add_self(counting, group, (uint32_t)i);
+		if (!profile_sample(counting->profile, i)->count &&
+		    !(other && profile_value(counting->profile, i, other)))
+			continue; /* filtered out */
+		if (group_of[labels] < 0)
+			group_of[labels] =
+				add_group(counting->totals, &nowhere, &counting->labels[labels]);
+		if (group_of[labels] < 0)
+			return -ENOMEM;
+		group = &counting->totals->groups[group_of[labels]];
+		add_self(counting, group, i);
 		group->total = group->self;
 	}
 	return 0;

@@ -28,6 +28,8 @@ habits() {
 	profile -d 500ms -i 1h --timeline 100ms --naming-time 2m => ok
 	funccount c:malloc 2m => ok
 	tally c:malloc 1.5h => ok
+	stat -o a.json -o b.csv 1 => 2 -o is given twice: 'a.json' and 'b.csv'
+	stat -o - 1 => ok
 	diff --duration 2m,1h before.folded after.folded => ok
 	profile --debug-dir symbols => ok
 	funccount --debug-dir ./symbols c:malloc => ok

@@ -87,6 +87,7 @@ main 0 0 None
 read 0 0 None
 serve 144 144 less
 sys_read 216 216 less"
+check "--diff by module" grep -q 'MODULE' <(query "${day[@]}" --diff -1d --group-by module)
 check "--diff FROM..TO" grep -q ' get ' <(query "${day[@]}" --diff "@$hour..@$((hour + 720))")
 query "${day[@]}" --diff -2d >/dev/null
 check_equal "--diff with nothing before" "$? $(head -n 1 "$T/err")" \
@@ -133,6 +134,8 @@ cat "$T/diary" "$T/diary" "$T/diary" "$T/diary" "$T/diary" "$T/diary" "$T/diary"
 refuses "another file" 1 "cannot open store '$T/diaries': file is not a database" --store "$T/diaries"
 : >"$T/empty"
 refuses "an empty file" 1 "'$T/empty' is not a store of stook" --store "$T/empty"
+refuses "paths with --diff" 2 "--list, --diff and --regressions have tables of their own, which --top and --by can \
+change, and that of --diff --group-by function or module" --store "$store" --diff -1d -g none
 refuses "a word" 2 "unexpected argument '$store'" "$store"
 refuses "a bad time" 2 \
 	"bad value 'teatime' for --from: now, -1h, -2d, 03:12, '2026-11-23 03:12', or @SECONDS since 1970" \

@@ -55,6 +55,10 @@ judge_rows() {
 	check_equal "categories count for the nearest caller" "$(row network -s category)" "8 8"
 	check_equal "a table of one's own" "$(printf 'text: parse\n' >"$T/table"
 		row text -s category --categories "$T/table")" "37 37"
+	report "$T/in.folded" -s comm --format csv --comm db
+	check_equal "no rows for what a filter leaves out" "$(tail -n +2 "$T/out" | cut -d , -f 1)" '"db"'
+	report "$T/in.folded" -g graph,0
+	check "-g graph,0 leaves nothing out" grep -q 'CALL PATH (below 0% left out)' "$T/out"
 	check_equal "sorted by total" \
 		"$(report "$T/in.folded" --children --format csv -n 1; sed -n '2s/,.*//p' "$T/out")" '"main"'
 	printf 'a;b 10\na;c 2.25\n' >"$T/weights.folded"
@@ -178,7 +182,7 @@ judge_by_perf() {
 	perf report -i "$T/perf.data" --stdio -q --no-children --no-inline -g none \
 		-F period,sym -t '|' 2>/dev/null |
 		sed -nE 's/^ *([0-9]+) *\|\[k\] +([^ ]+) *$/\1 \2/p' | grep -v ' 0x' |
-		awk '{ sum[$2] += $1 } END { for (name in sum) printf "%d %s\n", sum[name], name }' |
+		awk '{ sum[$2] += $1 } END { for (name in sum) printf "%.0f %s\n", sum[name], name }' |
 		sort >"$T/perf.rows"
 	perf script -i "$T/perf.data" --no-inline 2>/dev/null >"$T/perf.txt"
 	"$STOOK" report -s sym,kind --format csv <"$T/perf.txt" 2>"$T/err" |

@@ -179,7 +179,9 @@ TEST(report_sums_what_is_small)
 	(void)make_sample(profile, "a;main;h 3");
 	(void)make_sample(profile, "b;main 3");
 	check_has(profile,
-		  (struct format_options){.report = &(struct report_style){.paths.threshold = 5}},
+		  (struct format_options){
+			  .report = &(struct report_style){.paths.has_threshold = true,
+							   .paths.threshold = 5}},
 		  LINES("CALL PATH (below 5% left out)\n", " 90.0%    ├ f\n",
 			"  7.0%    └ … 2 others\n"));
 }
@@ -247,7 +249,9 @@ TEST(report_stays_within_its_width)
 {
 	struct profile *profile = unruly_profile();
 	struct format_options options = {.labels = LABEL_COMM,
-					 .report = &(struct report_style){.paths.threshold = 0.01}};
+					 .report =
+						 &(struct report_style){.paths.has_threshold = true,
+									.paths.threshold = 0.01}};
 	unsigned width;
 
 	for (width = 60; width < 200; width += 7) {

@@ -242,7 +242,8 @@ TEST(golden_report_100)
 		      (struct format_options){
 			      .labels = LABEL_COMM | LABEL_CPU,
 			      .width = 100,
-			      .report = &(struct report_style){.paths.threshold = 1},
+			      .report = &(struct report_style){.paths.has_threshold = true,
+							       .paths.threshold = 1},
 		      });
 }
 
@@ -263,6 +264,7 @@ TEST(golden_report_callee)
 			      .labels = LABEL_COMM,
 			      .color = true,
 			      .report = &(struct report_style){.paths.order = REPORT_CALLEE,
+							       .paths.has_threshold = true,
 							       .paths.threshold = 2,
 							       .paths.max_branches = 3,
 							       .sort_by_total = true,
@@ -276,6 +278,7 @@ TEST(golden_report_fractal)
 		      (struct format_options){
 			      .labels = LABEL_COMM,
 			      .report = &(struct report_style){.paths.form = REPORT_FRACTAL,
+							       .paths.has_threshold = true,
 							       .paths.threshold = 10,
 							       .max_rows = 1},
 		      });
@@ -287,6 +290,7 @@ TEST(golden_report_flat)
 		      (struct format_options){
 			      .labels = LABEL_COMM,
 			      .report = &(struct report_style){.paths.form = REPORT_FLAT,
+							       .paths.has_threshold = true,
 							       .paths.threshold = 5,
 							       .paths.max_branches = 3,
 							       .max_rows = 4,
@@ -317,8 +321,9 @@ static void golden_rows(const char *name, struct profile *profile, const char *f
 	const struct format_options options = {
 		.labels = LABEL_COMM,
 		.categories = categories,
-		.report =
-			&(struct report_style){.paths.form = REPORT_GRAPH, .paths.threshold = 10}};
+		.report = &(struct report_style){.paths.form = REPORT_GRAPH,
+						 .paths.has_threshold = true,
+						 .paths.threshold = 10}};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
