@@ -229,6 +229,7 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 
 	if (!err)
 		err = input_paths_take_rest(&flame->request.paths, argc, argv, error);
+	flame->request.options.keep_order = flame->style.flamechart;
 	return err ? err : inputs_check(flame->request.paths.paths, flame->request.paths.nr, error);
 }
 

@@ -268,6 +268,7 @@ static void add_notes(struct format_notes *all, const struct format_notes *notes
 		all->nr_events = notes->nr_events;
 	all->dropped_labels += notes->dropped_labels;
 	all->dropped_samples += notes->dropped_samples;
+	all->dropped_events += notes->dropped_events;
 	all->bad_lines += notes->bad_lines;
 	if (!all->first_bad_line)
 		all->first_bad_line = notes->first_bad_line;
@@ -356,6 +357,8 @@ static int add_input(struct inputs *inputs, const char *path, const struct input
 	if (!profile)
 		return error_set(error, -ENOMEM, "out of memory");
 	profile_set_max_frames(profile, PROFILE_MAX_FILE_FRAMES);
+	if (options->keep_order)
+		profile_keep_order(profile);
 	err = read_one(path, options, profile, &notes, error);
 	if (err)
 		return err;
@@ -456,6 +459,8 @@ void inputs_complain(const struct inputs *inputs)
 		report_events(inputs->profile);
 	report_dropped(notes->dropped_labels, "label", "that were malformed");
 	report_dropped(notes->dropped_samples, "sample", "with negative values");
+	(void)snprintf(why, sizeof(why), "of events beyond the first %d", PROFILE_MAX_VALUES - 1);
+	report_dropped(notes->dropped_events, "sample", why);
 	report_lines(notes->bad_lines, notes->first_bad_line, "that could not be read");
 	(void)snprintf(why, sizeof(why), "with more than %s frames, the limit of a stack",
 		       number_commas(number, FORMAT_MAX_FRAMES));

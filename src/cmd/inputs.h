@@ -54,6 +54,7 @@ void common_values_clear(struct common_values *common);
 struct input_options {
 	struct format_read_options read;
 	const char *value;	 /* the value to show; NULL: the file's default */
+	bool keep_order;	 /* samples stay as they come, see profile_keep_order() */
 	struct sandbox *sandbox; /* whose host opens files; NULL: done here */
 };
 

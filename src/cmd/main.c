@@ -1,7 +1,9 @@
 /* stook COMMAND …: finds the command and runs it. */
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file/fd_io.h"
@@ -53,6 +55,18 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
 	return !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c);
 }
 
+/* A help text that could not be written is a failure, but not one that the reader has had enough of. */
+static int finish(int status)
+{
+	struct error error = {0};
+
+	if (status || fflush(stdout) == 0 || errno == EPIPE)
+		return status;
+	(void)error_set_errno(&error, "cannot write to standard output");
+	complain_error(&error);
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	char *name = argc > 1 ? argv[1] : NULL;
@@ -69,15 +83,15 @@ int main(int argc, char **argv)
 	}
 	if (is_one_of(name, "help", "--help", "-h")) {
 		if (argc > 2)
-			return run_help(argv[2]);
+			return finish(run_help(argv[2]));
 		print_help(stdout);
-		return 0;
+		return finish(0);
 	}
 	if (is_one_of(name, "version", "--version", "-V")) {
 		puts("stook " STOOK_VERSION);
-		return 0;
+		return finish(0);
 	}
 	if (argc == 3 && !strcmp(argv[2], "help"))
-		return run_help(name);
-	return run(command_find(name), argc - 1, argv + 1);
+		return finish(run_help(name));
+	return finish(run(command_find(name), argc - 1, argv + 1));
 }

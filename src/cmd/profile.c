@@ -419,11 +419,14 @@ static int check_off_cpu(const struct profile_options *options, struct error *er
 				error, -EINVAL,
 				"--budget needs --off-cpu, --wall or a tracepoint: -F limits "
 				"the cost of samples");
-		if (options->min_us || options->max_us || options->waits.states != ALL_STATES ||
-		    options->waits.has_wakers || options->waits.only_io)
+		if (options->waits.states != ALL_STATES || options->waits.has_wakers ||
+		    options->waits.only_io)
+			return error_set(
+				error, -EINVAL,
+				"--state, --io-wait and --wakers need --off-cpu or --wall");
+		if (options->min_us || options->max_us)
 			return error_set(error, -EINVAL,
-					 "--state, --min-us, --max-us, --io-wait and --wakers need "
-					 "--off-cpu or --wall");
+					 "--min-us and --max-us need --off-cpu, --wall or --locks");
 		return 0;
 	}
 	other = refused_off_cpu(options);

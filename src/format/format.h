@@ -51,7 +51,8 @@ struct format_notes {
 	bool delimited;		  /* user and kernel stacks are separated as by --delimited */
 	size_t nr_events;	  /* number of sampled events, of which one is shown; or 0 */
 	uint64_t dropped_labels;  /* without name or value, or too many for one sample */
-	uint64_t dropped_samples; /* negative, or more events than a profile has values */
+	uint64_t dropped_samples; /* with a negative value */
+	uint64_t dropped_events;  /* samples of events beyond PROFILE_MAX_VALUES */
 	uint64_t bad_lines;	  /* lines of text that were skipped */
 	uint64_t first_bad_line;  /* counted from 1 */
 	uint64_t deep_lines;	  /* lines skipped because of too many frames */

@@ -41,6 +41,7 @@ struct profile {
 	struct number_index sample_index;
 
 	uint64_t total;
+	bool keeps_order;      /* only neighbours are one sample */
 	size_t limit_bytes;    /* 0: none */
 	unsigned spare_labels; /* enum label bits: dropped past half of the limit */
 	uint64_t unlabelled_count;

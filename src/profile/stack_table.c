@@ -49,6 +49,18 @@ static int reserve(struct stack_table *table, size_t nr)
 	return number_index_reserve(&table->index);
 }
 
+/* Stores a stack without an entry in the index. Returns its number, or -ENOMEM. */
+static int64_t put(struct stack_table *table, const uint32_t *numbers, size_t nr)
+{
+	if (reserve(table, nr) < 0)
+		return -ENOMEM;
+	if (nr)
+		memcpy(table->numbers + table->nr_numbers, numbers, nr * sizeof(*numbers));
+	table->places[table->nr] = (struct stack_place){(uint32_t)table->nr_numbers, (uint32_t)nr};
+	table->nr_numbers += nr;
+	return (int64_t)table->nr++;
+}
+
 int64_t stack_table_add(struct stack_table *table, const uint32_t *numbers, size_t nr)
 {
 	uint64_t hash = hash_of(numbers, nr);
@@ -56,14 +68,20 @@ int64_t stack_table_add(struct stack_table *table, const uint32_t *numbers, size
 
 	if (stack >= 0)
 		return stack;
-	if (reserve(table, nr) < 0)
-		return -ENOMEM;
-	if (nr)
-		memcpy(table->numbers + table->nr_numbers, numbers, nr * sizeof(*numbers));
-	table->places[table->nr] = (struct stack_place){(uint32_t)table->nr_numbers, (uint32_t)nr};
-	table->nr_numbers += nr;
-	number_index_add(&table->index, hash, (uint32_t)table->nr);
-	return (int64_t)table->nr++;
+	stack = put(table, numbers, nr);
+	if (stack >= 0)
+		number_index_add(&table->index, hash, (uint32_t)stack);
+	return stack;
+}
+
+int64_t stack_table_append(struct stack_table *table, const uint32_t *numbers, size_t nr)
+{
+	const struct stack_place *last = table->nr ? &table->places[table->nr - 1] : NULL;
+
+	if (last && last->nr == nr &&
+	    (!nr || !memcmp(table->numbers + last->first, numbers, nr * sizeof(*numbers))))
+		return (int64_t)table->nr - 1;
+	return put(table, numbers, nr);
 }
 
 const uint32_t *stack_table_get(const struct stack_table *table, uint32_t stack, size_t *ret_nr)

@@ -31,6 +31,9 @@ int64_t stack_table_find(const struct stack_table *table, const uint32_t *number
 /* Interns a stack (copied). Returns its number, or -ENOMEM. */
 int64_t stack_table_add(struct stack_table *table, const uint32_t *numbers, size_t nr);
 
+/* Stores a stack (copied) unless it is the last one of the table, which cannot be searched then. As above. */
+int64_t stack_table_append(struct stack_table *table, const uint32_t *numbers, size_t nr);
+
 /* Returns the numbers of a stack, valid until the next add; never NULL. */
 const uint32_t *stack_table_get(const struct stack_table *table, uint32_t stack, size_t *ret_nr);
 

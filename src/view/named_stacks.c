@@ -469,7 +469,8 @@ static int64_t intern_path(struct builder *builder)
 	if (builder->style->reverse)
 		reverse_words(builder->path, builder->nr_path);
 	if (!stack)
-		stack = stack_table_add(&stacks->stacks, builder->path, builder->nr_path);
+		stack = (builder->style->keep_order ? stack_table_append : stack_table_add)(
+			&stacks->stacks, builder->path, builder->nr_path);
 	if (stack >= 0 && stacks->stacks.nr > nr_before) {
 		stacks->counts[stack] = 0;
 		if (builder->style->other_value)

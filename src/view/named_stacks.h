@@ -41,9 +41,10 @@ struct named_stacks_style {
 	bool show_modules;   /* `[unknown] (libfoo.so)` for functions without a name */
 	bool fold_recursion; /* a function that calls itself becomes one word */
 	bool lines;	     /* source lines after names, if known */
-	bool by_origin;	    /* distinguish equal texts of different kinds or homes (view/homes.h) */
-	bool keep_modules;  /* with by_origin: in a difference, use the function's own module */
-	bool reverse;	    /* leaf first, labels last */
+	bool by_origin;	   /* distinguish equal texts of different kinds or homes (view/homes.h) */
+	bool keep_modules; /* with by_origin: in a difference, use the function's own module */
+	bool reverse;	   /* leaf first, labels last */
+	bool keep_order; /* stacks are in the order of the samples: only neighbours that are equal become one */
 	bool with_slices;   /* also keep counts by time slice */
 	size_t other_value; /* number of a second value to sum in others; 0: none */
 };

@@ -248,6 +248,37 @@ TEST(flame_nodes_in_the_order_of_the_input)
 	named_stacks_clear(&stacks);
 }
 
+/* A stack that comes back is another part of the time axis. */
+TEST(flame_nodes_of_stacks_that_come_back)
+{
+	const struct named_stacks_style style = {
+		.labels = LABEL_COMM, .by_origin = true, .keep_order = true};
+	const struct flame_shape shape = {.flamechart = true};
+	struct profile *profile = profile_new();
+	struct named_stacks stacks;
+	struct flame_nodes nodes;
+	const char *words[] = {"", "x", "b", "c", "b"};
+	const uint64_t counts[] = {7, 7, 3, 2, 2};
+	size_t i;
+
+	profile_keep_order(profile);
+	(void)make_sample(profile, "x;b 1");
+	(void)make_sample(profile, "x;b 2");
+	(void)make_sample(profile, "x;c 2");
+	(void)make_sample(profile, "x;b 2");
+	CHECK_EQ(profile_nr_samples(profile), 3);
+	CHECK_EQ(named_stacks_init(&stacks, profile, &style), 0);
+	profile_free(profile);
+	CHECK_EQ(flame_nodes_init(&nodes, &stacks, &shape), 0);
+	CHECK_EQ(nodes.nr, 5);
+	for (i = 0; i < nodes.nr; i++) {
+		CHECK_STR(named_stacks_word(&stacks, nodes.nodes[i].word), words[i]);
+		CHECK_EQ(nodes.nodes[i].count, counts[i]);
+	}
+	flame_nodes_clear(&nodes);
+	named_stacks_clear(&stacks);
+}
+
 TEST(flame_nodes_of_nothing)
 {
 	const struct flame_shape shape = {.max_nodes = 10, .least_width = 1};

@@ -51,6 +51,7 @@ static int name_stacks(struct svg_graph *graph, size_t before)
 		.lines = graph->options->lines,
 		.by_origin = true,
 		.reverse = graph->style.reverse,
+		.keep_order = graph->style.flamechart,
 		.other_value = before,
 	};
 

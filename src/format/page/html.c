@@ -81,6 +81,7 @@ static int name_stacks(const struct page *page, size_t other, bool with_slices,
 		.show_modules = true,
 		.by_origin = true,
 		.reverse = style_of(page)->reverse,
+		.keep_order = style_of(page)->flamechart,
 		.with_slices = with_slices,
 		.other_value = other,
 	};

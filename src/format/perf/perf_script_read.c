@@ -338,7 +338,7 @@ static int note_event(struct reader *reader, const struct perf_header *header)
 {
 	int result = find_event(&reader->events, header, &reader->event);
 
-	reader->notes->dropped_samples += !result && !reader->event;
+	reader->notes->dropped_events += !result && !reader->event;
 	return result;
 }
 
