@@ -206,7 +206,8 @@ static int explain_failure(const struct asking *asking, const struct probes_answ
 	char why[sizeof(error->text)];
 
 	text = probes_answer_text(answer, answer->head.why);
-	text_make_safe(why, text, strnlen(text, sizeof(why) - 1));
+	(void)snprintf(why, sizeof(why), "%s", text);
+	text_make_safe(why, why, strlen(why));
 	switch ((enum probes_failure)answer->head.failure) {
 	case PROBES_NO_FUNCTIONS:
 		return error_set(error, err, "cannot read the functions of '%s': %s", path, why);
