@@ -7,12 +7,10 @@
 #include "collect/switches.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -513,13 +511,6 @@ int switches_poll(struct switches *switches, struct error *error)
 
 /* --- the end of an interval ------------------------------------------------------------------- */
 
-/* Waits until programs that were running have finished. */
-static void wait_for_programs(void)
-{
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
-		(void)usleep(20000); /* nohz_full; they take microseconds */
-}
-
 static int read_cpus(struct switches *switches)
 {
 	int fd = bpf_map__fd(switches->bpf->maps.cpus);
@@ -808,7 +799,7 @@ int switches_end_interval(struct switches *switches, bool is_last, struct error 
 	switches->interval_ended_ns = clock_now_ns();
 	switches->interval_ns = switches->interval_ended_ns - began_ns;
 	if (is_last)
-		wait_for_programs();
+		load_wait_for_programs();
 	err = read_cpus(switches);
 	if (!err)
 		err = list_threads(switches, error);

@@ -126,7 +126,8 @@ struct terms {
 	struct parser *parser;
 	const struct pmu *pmu; /* NULL: a generic event */
 	struct event *event;
-	char missing[64]; /* a term of an alias for which the user must give a value */
+	/* Formats, by number: those for which an alias leaves the value to the user, and those that have one. */
+	uint64_t needed, given;
 };
 
 static int refuse_value(const struct terms *terms, const char *key, const char *value)
@@ -191,6 +192,14 @@ static int apply_common(const struct terms *terms, const char *key, const char *
 	return 1;
 }
 
+/* No PMU has that many formats; of one that has, those beyond are not checked. */
+static uint64_t bit_of(const struct terms *terms, const struct pmu_format *format)
+{
+	const size_t i = (size_t)(format - terms->pmu->formats);
+
+	return i < 64 ? UINT64_C(1) << i : 0;
+}
+
 static int apply_format(struct terms *terms, const struct pmu_format *format, const char *value)
 {
 	struct perf_event_attr *attr = &terms->event->attr;
@@ -224,8 +233,7 @@ static int apply_format(struct terms *terms, const struct pmu_format *format, co
 #ifdef PERF_ATTR_SIZE_VER8
 	attr->config3 = config3;
 #endif
-	if (!strcmp(terms->missing, format->name))
-		terms->missing[0] = '\0';
+	terms->given |= bit_of(terms, format);
 	return 0;
 }
 
@@ -273,7 +281,7 @@ static int apply_term(struct terms *terms, const char *key, const char *value, u
 				 terms->parser->text, key);
 	/* An alias says `umask=?` for values that only the user knows. */
 	if (format && depth && value && value[0] == '?') {
-		(void)snprintf(terms->missing, sizeof(terms->missing), "%s", key);
+		terms->needed |= bit_of(terms, format);
 		return 0;
 	}
 	if (format)
@@ -361,6 +369,7 @@ static int add_pmu_event(struct parser *parser, struct pmu *pmu, const char *ali
 	cleanup_free char *text = strdup(terms_text);
 	struct event event;
 	struct terms terms = {.parser = parser, .pmu = pmu, .event = &event};
+	uint64_t missing;
 	int err = pmu_read(&parser->host->pmus, pmu, parser->error);
 
 	if (!err && !text)
@@ -376,9 +385,11 @@ static int add_pmu_event(struct parser *parser, struct pmu *pmu, const char *ali
 		err = apply_term(&terms, alias, NULL, 0);
 	if (!err)
 		err = apply_terms(&terms, text, 0);
-	if (!err && terms.missing[0])
+	missing = terms.needed & ~terms.given;
+	if (!err && missing)
 		err = error_set(parser->error, -EINVAL, "'" SHOWN "' needs a value: %s/…,%s=N/",
-				parser->text, pmu->name, terms.missing);
+				parser->text, pmu->name,
+				pmu->formats[__builtin_ctzll(missing)].name);
 	return err ? err : lookup_add(parser, &event);
 }
 

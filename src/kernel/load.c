@@ -9,11 +9,13 @@
 #include "kernel/load.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -295,4 +297,11 @@ int load_explain(int err, struct error *error)
 		error_hint(error, "Linux 5.10 or newer is needed; -v shows the kernel's messages");
 	}
 	return err;
+}
+
+/* Programs run inside RCU read sections, for which membarrier() waits, but not with nohz_full. They take microseconds. */
+void load_wait_for_programs(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
+		(void)usleep(20000);
 }

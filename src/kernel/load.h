@@ -93,4 +93,7 @@ int load_explain(int err, struct error *error);
 /* Replaces compare-and-exchange instructions by no-ops. Pure; for the handler and its test. */
 void load_remove_exchange(struct bpf_insn *instructions, size_t nr);
 
+/* Waits until programs that were running have finished, as after detaching them from where the kernel does not wait. */
+void load_wait_for_programs(void);
+
 #endif

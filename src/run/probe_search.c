@@ -24,6 +24,7 @@
 #include "probe/find/find.h"
 #include "probe/find/tracepoints.h"
 #include "probe/find/users_task.h"
+#include "proc/process_info.h"
 #include "proc/tracefs.h"
 #include "worker/worker.h"
 
@@ -464,20 +465,35 @@ static int find_targets(struct probe_search *search, const struct run_config *ta
 			struct error *error)
 {
 	const struct probe_options *options = search->options;
+	const size_t nr_pids = tasks->nr_pids + tasks->nr_tids;
+	cleanup_free uint32_t *pids = calloc(nr_pids + 1, sizeof(*pids));
 	const struct target_options target = {
 		.worker = search->worker,
 		.patterns = options->patterns,
 		.nr_patterns = options->nr_patterns,
 		.is_regex = options->is_regex,
-		.pids = tasks->pids,
-		.nr_pids = tasks->nr_pids,
+		.pids = pids,
+		.nr_pids = nr_pids,
 		.debug_folders = options->debug_folders,
 		.nr_debug_folders = options->nr_debug_folders,
 		.force_returns = options->force_returns,
 		.max_probes = options->max_probes ? options->max_probes : PROBES_MAX,
 	};
-	int err = target_find(&target, &search->list, error);
+	int64_t pid;
+	size_t i;
+	int err;
 
+	if (!pids)
+		return error_no_memory(error, "");
+	if (tasks->nr_pids)
+		memcpy(pids, tasks->pids, tasks->nr_pids * sizeof(*pids));
+	for (i = 0; i < tasks->nr_tids; i++) {
+		pid = process_of_thread((int32_t)tasks->tids[i]);
+		if (pid < 0)
+			return error_set(error, -ESRCH, "no such thread: %u", tasks->tids[i]);
+		pids[tasks->nr_pids + i] = (uint32_t)pid;
+	}
+	err = target_find(&target, &search->list, error);
 	if (err == -E2BIG && !error->hint[0])
 		error_hint(error, "use a narrower pattern, or raise --max-probes");
 	return err;

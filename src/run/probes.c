@@ -95,11 +95,13 @@ static bool is_ready(const struct collector *collector)
 	return probing_is_ready(probes->probing);
 }
 
+/* Under a budget, probes are attached again later, which needs the code mapped. */
 static void forget_search(struct collector *collector)
 {
 	struct probes *probes = collector->context;
 
-	probe_search_attached(&probes->search);
+	if (!(probes->budget_share > 0))
+		probe_search_attached(&probes->search);
 }
 
 static int end_interval(struct collector *collector, bool is_last, struct error *error)

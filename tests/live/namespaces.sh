@@ -129,3 +129,28 @@ if [ "$(grep -c '^300$' "$T/output")" -ge 1 ]; then
 else
 	skip "pid used again" "/proc/sys/kernel/ns_last_pid that can be written"
 fi
+
+# --- containers of one image -------------------------------------------------------------------------
+
+# The same file below two overlayfs: a probe in one is in both, and a second one would count each call twice.
+mkdir "$T/image" "$T/seen" "$T/room"
+cp "$PROGRAMS/spin" "$T/image/imaged"
+# shellcheck disable=SC2016
+contained=(unshare --mount sh -c 'mount -t tmpfs none "$0/room" && mkdir "$0/room/u" "$0/room/w" &&
+	mount -t overlay overlay -o "lowerdir=$0/image,upperdir=$0/room/u,workdir=$0/room/w" "$0/seen" &&
+	exec "$0/seen/imaged" 30' "$T")
+if ! unshare --mount sh -c "mount -t tmpfs none '$T/room' && mkdir '$T/room/u' '$T/room/w' && mount -t overlay overlay \
+	-o 'lowerdir=$T/image,upperdir=$T/room/u,workdir=$T/room/w' '$T/seen'" 2>/dev/null; then
+	skip "containers of one image" "overlayfs"
+	exit 0
+fi
+start "${contained[@]}"
+one=$PID
+start "${contained[@]}"
+other=$PID
+runs() { [ "$(cat "/proc/$one/comm")" = imaged ] && [ "$(cat "/proc/$other/comm")" = imaged ]; }
+wait_until 10 runs
+"$STOOK" funccount -l -p "$one,$other" imaged:spin_inner >"$T/out" 2>"$T/err"
+check_equal "two containers of one image: one probe" "$(wc -l <"$T/out")" 1
+"$STOOK" funccount -l -t "$one" imaged:spin_inner >"$T/out" 2>"$T/err"
+check_equal "a thread in a container: the file that it runs" "$(wc -l <"$T/out")" 1

@@ -445,6 +445,9 @@ TEST(pmu_odd_trees)
 	CHECK(strstr(fixture.error.text, "hv_24x7/…,core=N/"));
 	check(&fixture, "hv_24x7/cycles_of,core=5/", 17, 0x50002, 0);
 	check(&fixture, "cycles_of/core=5/", 17, 0x50002, 0);
+	check(&fixture, "hv_24x7/core=5,cycles_of/", 17, 0x50002, 0);
+	refuse(&fixture, "hv_24x7/two_of,core=5/", "list=N/", "");
+	check(&fixture, "hv_24x7/list=0xf,two_of,core=0/", 17, 0x35, 0);
 	check(&fixture, "hv_24x7/list=0xf/", 17, 0x35, 0);
 	refuse(&fixture, "hv_24x7/itself/", "has no term or event 'itself'", "");
 	refuse(&fixture, "hv_24x7/reversed=1/", "bits of 'reversed' are not understood", "");

@@ -7,23 +7,32 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "kernel/load.h"
 #include "proc/tracefs.h"
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
 int link_group_add_fd(struct link_group *group, enum probe_hook hook, int fd)
 {
-	int err = ARRAY_ADD(group->fds, group->nr_fds, group->cap_fds, (struct link_fd){fd, hook});
+	int err = ARRAY_ADD(group->fds, group->nr_fds, group->cap_fds,
+			    (struct link_fd){.fd = fd, .hook = hook});
 
 	if (err < 0)
 		(void)close(fd);
+	return err;
+}
+
+int link_group_add_program(struct link_group *group, enum probe_hook hook, int fd)
+{
+	int err = link_group_add_fd(group, hook, fd);
+
+	if (err == 0)
+		group->fds[group->nr_fds - 1].is_program = true;
 	return err;
 }
 
@@ -57,9 +66,8 @@ void link_group_release(struct link_group *group, struct link_mark mark, int tra
 		waits |= last->hook == HOOK_FENTRY || last->hook == HOOK_FEXIT;
 		(void)close(last->fd);
 	}
-	/* Waits for an RCU grace period; programs run inside RCU read sections. */
 	if (waits)
-		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		load_wait_for_programs();
 	while (group->nr_events > mark.nr_events) {
 		const struct link_event *last = &group->events[--group->nr_events];
 
@@ -92,8 +100,9 @@ static bool is_user(enum probe_hook hook)
 static bool is_general(enum probe_hook hook, int err)
 {
 	switch (err) {
+	case -EACCES: /* tracepoints: its program reads what the event has not */
+		return hook != HOOK_TRACEPOINT;
 	case -EPERM:
-	case -EACCES:
 	case -ENOMEM:
 	case -EMFILE:
 	case -ENFILE:

@@ -24,6 +24,7 @@
 struct link_fd {
 	int fd;
 	enum probe_hook hook;
+	bool is_program; /* kept for the kernel's count of misses, which it tells of others by number to root only */
 };
 
 /* An event defined in tracefs as stook/NAME. */
@@ -42,10 +43,10 @@ struct link_group {
 };
 
 /*
- * Add to the group; link_group_add_fd() takes ownership of fd, also on failure. Return 0 or
- * -ENOMEM.
+ * Add to the group; the first two take ownership of fd, also on failure. Return 0 or -ENOMEM.
  */
 int link_group_add_fd(struct link_group *group, enum probe_hook hook, int fd);
+int link_group_add_program(struct link_group *group, enum probe_hook hook, int fd);
 int link_group_add_event(struct link_group *group, const struct link_event *event);
 int link_group_add_place(struct link_group *group, const struct wire_place *place);
 

@@ -201,6 +201,8 @@ static const char *why_not_loaded(const struct copying *copying, uint32_t number
 
 	if (!why)
 		return NULL;
+	if (copying->hook == HOOK_TRACEPOINT)
+		return "the kernel rejects its program or filter";
 	fd = load(copying, number, log);
 	if (fd >= 0)
 		(void)close(fd);
@@ -242,6 +244,9 @@ static int attach_one(const struct copying *copying, uint32_t number)
 			fd = bpf_raw_tracepoint_open(NULL, program_fd);
 			err = fd < 0 ? -errno
 				     : link_group_add_fd(copying->group, copying->hook, fd);
+			if (err == 0)
+				err = link_group_add_program(copying->group, copying->hook,
+							     take_fd(&program_fd));
 		}
 		why = err < 0 ? link_refusal(copying->hook, err) : NULL;
 	}
@@ -287,7 +292,7 @@ int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint3
 		err = function_types_read(state->options.list, &state->function_types, error);
 	if (err < 0)
 		return err;
-	/* Each copy holds a descriptor while it is attached. */
+	/* Each copy holds two descriptors while it is attached. */
 	(void)fd_raise_limit();
 	for (i = 0; i < nr && !err; i++) {
 		why = hook == HOOK_TRACEPOINT ? NULL : why_no_type(state, numbers[i]);

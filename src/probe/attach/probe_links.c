@@ -70,29 +70,11 @@ static int of_multi(int fd, uint64_t *ret)
 	return 0;
 }
 
-static int of_copy(int fd, uint64_t *ret)
-{
-	struct multi_info info = {0};
-	uint32_t bytes = offsetof(struct multi_info, addresses);
-	cleanup_fd int program_fd = -1;
-
-	if (bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0)
-		return -ENOTSUP;
-	program_fd = bpf_prog_get_fd_by_id(info.program_id);
-	return program_fd < 0 ? -ENOTSUP : of_program(program_fd, ret);
-}
-
 static int of_link(const struct link_fd *link, uint64_t *ret)
 {
-	switch (link->hook) {
-	case HOOK_KPROBE_MULTI:
-		return of_multi(link->fd, ret);
-	case HOOK_FENTRY:
-	case HOOK_FEXIT:
-		return of_copy(link->fd, ret);
-	default:
-		return -ENOTSUP;
-	}
+	if (link->is_program)
+		return of_program(link->fd, ret);
+	return link->hook == HOOK_KPROBE_MULTI ? of_multi(link->fd, ret) : -ENOTSUP;
 }
 
 /* Adds the misses of a group that is still attached. */

@@ -328,13 +328,14 @@ static int tell_many(const struct refused *reason, struct probe_list *list)
 	char text[REFUSALS_NAMED * (NAME_MAX_SHOWN + sizeof("…, ")) + 64];
 	size_t i, at = 0;
 
-	for (i = 0; i < REFUSALS_NAMED; i++) {
+	for (i = 0; i < REFUSALS_NAMED && reason->names[i];
+	     i++) { /* a parser can give one name twice */
 		bool is_cut = strlen(reason->names[i]) > NAME_MAX_SHOWN;
 
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s%s", i ? ", " : "",
 				       NAME_MAX_SHOWN, reason->names[i], is_cut ? "…" : "");
 	}
-	(void)snprintf(text + at, sizeof(text) - at, " and %zu more", reason->nr - REFUSALS_NAMED);
+	(void)snprintf(text + at, sizeof(text) - at, " and %zu more", reason->nr - i);
 	return probe_list_refuse(list, text, reason->why);
 }
 

@@ -65,8 +65,9 @@ static bool is_refusal_valid(const struct probes_refusal *refusal, uint64_t text
 {
 	size_t i;
 
-	if (!refusal->nr_names || refusal->nr_names > REFUSALS_NAMED ||
-	    refusal->nr < refusal->nr_names || refusal->why >= text_bytes)
+	const uint64_t nr_wanted = refusal->nr < REFUSALS_NAMED ? refusal->nr : REFUSALS_NAMED;
+
+	if (!refusal->nr || refusal->nr_names != nr_wanted || refusal->why >= text_bytes)
 		return false;
 	for (i = 0; i < refusal->nr_names; i++)
 		if (refusal->names[i] >= text_bytes)

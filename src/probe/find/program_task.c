@@ -15,11 +15,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -329,6 +331,8 @@ struct found {
 	int handle; /* O_PATH, owned */
 	int root_fd;
 	struct program_part part;
+	bool is_overlaid; /* it is in an overlayfs */
+	struct timespec changed;
 	char *path;
 };
 
@@ -346,13 +350,33 @@ struct search {
 	struct error unfit; /* why a program on PATH cannot be probed; code 0: not set */
 };
 
-static bool is_there(const struct search *search, const struct stat *st)
+static bool is_overlaid(int handle)
+{
+	struct statfs fs;
+
+	return fstatfs(handle, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/*
+ * The same file of an image has another device in each container's overlayfs. A probe in one of them is one in all, since
+ * the kernel sets it in the file below: a second one would count each hit twice.
+ */
+static bool is_same(const struct found *found, const struct stat *st, bool overlaid)
+{
+	if (found->part.inode != st->st_ino)
+		return false;
+	return found->part.device == st->st_dev ||
+	       (overlaid && found->is_overlaid && found->part.bytes == (uint64_t)st->st_size &&
+		found->changed.tv_sec == st->st_ctim.tv_sec &&
+		found->changed.tv_nsec == st->st_ctim.tv_nsec);
+}
+
+static bool is_there(const struct search *search, const struct stat *st, bool overlaid)
 {
 	size_t i;
 
 	for (i = 0; i < search->nr_found; i++)
-		if (search->found[i].part.device == st->st_dev &&
-		    search->found[i].part.inode == st->st_ino)
+		if (is_same(&search->found[i], st, overlaid))
 			return true;
 	return false;
 }
@@ -365,12 +389,18 @@ static int take_file(struct search *search, int handle, int root_fd, const char 
 {
 	cleanup_fd int own = handle, root = -1;
 	struct stat st;
+	bool overlaid;
 	char *copy;
 
 	if (fstat(handle, &st) < 0)
 		return error_set_errno(&search->error, "cannot open '%s'", path);
-	if (is_there(search, &st) || search->nr_found == PROGRAM_FILES_MAX)
+	overlaid = is_overlaid(handle);
+	if (is_there(search, &st, overlaid))
 		return 0;
+	if (search->nr_found == PROGRAM_FILES_MAX)
+		return error_set(&search->error, -E2BIG,
+				 "'%s' is more than %d different files in these processes",
+				 search->name, PROGRAM_FILES_MAX);
 	if (root_fd >= 0) {
 		root = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 		if (root < 0)
@@ -391,6 +421,8 @@ static int take_file(struct search *search, int handle, int root_fd, const char 
 			 .device = st.st_dev,
 			 .inode = st.st_ino,
 			 .bytes = (uint64_t)st.st_size},
+		.is_overlaid = overlaid,
+		.changed = st.st_ctim,
 		.path = copy,
 	};
 	return 0;

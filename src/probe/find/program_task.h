@@ -16,7 +16,8 @@
 #include "base/error.h"
 #include "worker/worker.h"
 
-#define PROGRAM_FILES_MAX 64 /* matches of one name */
+#define PROGRAM_FILES_MAX \
+	512 /* matches of one name, which each selected process may have in a container of its own */
 
 enum program_search {
 	SEARCH_NAMED,	/* the files that the name in a pattern refers to */
