@@ -123,19 +123,25 @@ check_rows "tracepoints" .
 
 # --- many -----------------------------------------------------------------------------------------
 
-# An emulated CPU is slow, but the time is mostly that of grace periods. The best of ten tries
-# counts, because the host may be busy.
-took=1000000
-for _ in $(seq 10); do
-	[ $took -gt 1000 ] || break
-	begin=$(milliseconds)
-	funccount -d 0.1 /bin/count_many:many_0_0_\*
-	this=$(($(milliseconds) - begin - 100))
-	[ $this -ge $took ] || took=$this
-done
-figure "counts: 141 functions without a hit: $took ms more than asked for"
-check "141 functions: attached and detached within a second" \
-	test "$STATUS" -eq 0 -a "$took" -le 1000
+# least_ms PATTERN: sets $took to how much longer than asked for a count of these functions takes: mostly grace periods.
+# The best of some tries, because the host may be busy.
+least_ms() {
+	took=1000000
+	for _ in $(seq 5); do
+		begin=$(milliseconds)
+		funccount -d 0.1 "$1"
+		this=$(($(milliseconds) - begin - 100))
+		[ $this -ge $took ] || took=$this
+		[ $took -gt 1000 ] || break
+	done
+}
+# On a slow host, the emulated CPU takes a second to load the programs.
+least_ms '/bin/count_many:many_0_0_*'
+all=$took
+least_ms /bin/count_many:many_0_0_0
+figure "counts: 141 functions without a hit: $all ms more than asked for; one: $took"
+check "141 functions: attached and detached within a second, or half a second after one: $all ms, one $took" \
+	test "$STATUS" -eq 0 -a \( "$all" -le 1000 -o $((all - took)) -le 500 \)
 funccount --without uprobe_multi '/bin/count_many:many_0_*' -- count_many 3
 awk 'BEGIN { for (i = 0; i < 1000; i++) print 3 }' >truth
 rows | awk '{ print $2 }' >got.counts
