@@ -32,12 +32,14 @@ struct chosen_block {
 	int64_t id;
 	enum block_level level;
 	uint64_t start_ns, end_ns, nr_epochs, measured_ns, lost, period_ns;
-	bool is_summed, is_chosen, is_unnamed;
+	int64_t sum; /* as `summed` in the store */
+	bool is_chosen, is_unnamed;
 };
 
 struct choice {
 	struct chosen_block *blocks; /* the longest first */
 	size_t nr, capacity;
+	struct u64_map by_id; /* → index in blocks, of those that have names */
 	uint64_t from_ns, to_ns, most_ns;
 };
 
@@ -61,7 +63,7 @@ static int list_level(struct store *store, struct choice *choice, const char *te
 			.level = level,
 			.start_ns = (uint64_t)sqlite3_column_int64(select, 1),
 			.end_ns = (uint64_t)sqlite3_column_int64(select, 2),
-			.is_summed = sqlite3_column_int(select, 3),
+			.sum = sqlite3_column_int64(select, 3),
 			.is_unnamed = is_unnamed,
 			.nr_epochs = (uint64_t)sqlite3_column_int64(select, 4),
 			.measured_ns = (uint64_t)sqlite3_column_int64(select, 5),
@@ -69,7 +71,9 @@ static int list_level(struct store *store, struct choice *choice, const char *te
 			.period_ns = (uint64_t)sqlite3_column_int64(select, 7),
 		};
 
-		if (ARRAY_ADD(choice->blocks, choice->nr, choice->capacity, block) < 0)
+		if ((!is_unnamed &&
+		     u64_map_set(&choice->by_id, (uint64_t)block.id, choice->nr) < 0) ||
+		    ARRAY_ADD(choice->blocks, choice->nr, choice->capacity, block) < 0)
 			return -ENOMEM;
 	}
 	return step == SQLITE_DONE ? 0 : objects_errno(store->db);
@@ -96,58 +100,89 @@ static int list_blocks(struct store *store, struct choice *choice)
 	return result;
 }
 
+/* The block that a block is summed up in; NULL: there is none, or it is not known. */
+static struct chosen_block *sum_of(const struct choice *choice, const struct chosen_block *block)
+{
+	const uint64_t *number = block->sum > BLOCK_SUM_UNKNOWN
+					 ? u64_map_find(&choice->by_id, (uint64_t)block->sum)
+					 : NULL;
+
+	return number ? &choice->blocks[*number] : NULL;
+}
+
+/* Where it is not known what a block is summed up in, its times decide. */
+static bool spans(const struct chosen_block *longer, const struct chosen_block *block)
+{
+	return longer->level > block->level && longer->start_ns <= block->start_ns &&
+	       longer->end_ns >= block->end_ns;
+}
+
+/* True if a longer block has the content of another one. */
+static bool has_content_of(const struct choice *choice, const struct chosen_block *longer,
+			   const struct chosen_block *block)
+{
+	const struct chosen_block *sum;
+
+	for (; (sum = sum_of(choice, block)); block = sum)
+		if (sum == longer)
+			return true;
+	return block->sum && spans(longer, block);
+}
+
 /* True if a longer chosen block has the content of this one. */
 static bool is_covered(const struct choice *choice, const struct chosen_block *block)
 {
+	const struct chosen_block *sum;
 	size_t i;
 
-	for (i = 0; block->is_summed && i < choice->nr; i++) {
-		const struct chosen_block *longer = &choice->blocks[i];
-
-		if (longer->level <= block->level)
-			break;
-		if (longer->is_chosen && longer->start_ns <= block->start_ns &&
-		    longer->end_ns >= block->end_ns)
+	for (; (sum = sum_of(choice, block)); block = sum)
+		if (sum->is_chosen)
 			return true;
-	}
+	for (i = 0; block->sum && i < choice->nr && choice->blocks[i].level > block->level; i++)
+		if (choice->blocks[i].is_chosen && spans(&choice->blocks[i], block))
+			return true;
 	return false;
 }
 
-/* The measured time of the chosen shorter blocks in this one; with drop, they are chosen no longer. */
-static uint64_t chosen_inside(struct choice *choice, const struct chosen_block *block, bool drop)
+/* 1: shorter blocks have what a block has from a time on; 0: some of them were removed; or a negative errno. */
+static int has_shorter(struct store *store, const struct chosen_block *block, uint64_t from_ns)
 {
-	uint64_t sum_ns = 0;
-	size_t i;
+	cleanup(store_finalize) sqlite3_stmt *select = store_prepare(
+		store,
+		"SELECT total(nr_epochs), min(start_ns) FROM block"
+		" WHERE level = ?1 AND start_ns >= ?2 AND start_ns < ?3 AND summed IN (?4, ?5)");
 
-	for (i = 0; i < choice->nr; i++) {
-		struct chosen_block *shorter = &choice->blocks[i];
-
-		if (shorter->level >= block->level || !shorter->is_chosen || !shorter->is_summed ||
-		    shorter->start_ns < block->start_ns || shorter->end_ns > block->end_ns)
-			continue;
-		sum_ns += shorter->measured_ns;
-		if (drop)
-			shorter->is_chosen = false;
-	}
-	return sum_ns;
+	if (!select)
+		return objects_errno(store->db);
+	sqlite3_bind_int64(select, 1, block->level - 1);
+	sqlite3_bind_int64(select, 2, (int64_t)block->start_ns);
+	sqlite3_bind_int64(select, 3, (int64_t)block->end_ns);
+	sqlite3_bind_int64(select, 4, block->id);
+	sqlite3_bind_int64(select, 5, BLOCK_SUM_UNKNOWN);
+	if (sqlite3_step(select) != SQLITE_ROW)
+		return objects_errno(store->db);
+	/* The oldest are removed first. Before the first one there may also have been nothing. */
+	return (uint64_t)sqlite3_column_double(select, 0) >= block->nr_epochs ||
+	       (sqlite3_column_type(select, 1) != SQLITE_NULL &&
+		(uint64_t)sqlite3_column_int64(select, 1) <= from_ns);
 }
 
-/*
- * A block that does not fit is taken whole if shorter ones do not have most of the part that is in the range: they
- * have been removed.
- */
-static void choose_cut_block(struct choice *choice, struct chosen_block *block)
+/* A block that does not fit is taken whole, instead of shorter ones, if some of these were removed. 0 or a negative errno. */
+static int choose_cut_block(struct store *store, struct choice *choice, struct chosen_block *block)
 {
-	uint64_t from_ns = block->start_ns > choice->from_ns ? block->start_ns : choice->from_ns;
-	uint64_t to_ns = block->end_ns < choice->to_ns ? block->end_ns : choice->to_ns;
-	uint64_t length_ns = block->end_ns - block->start_ns;
-	double share = length_ns ? (double)(to_ns - from_ns) / (double)length_ns : 0;
+	const uint64_t from_ns =
+		block->start_ns > choice->from_ns ? block->start_ns : choice->from_ns;
+	const int result = block->level > LEVEL_EPOCH ? has_shorter(store, block, from_ns) : 0;
+	size_t i;
 
-	if (block->level > LEVEL_EPOCH &&
-	    (double)chosen_inside(choice, block, false) > 0.9 * share * (double)block->measured_ns)
-		return;
-	(void)chosen_inside(choice, block, true);
+	if (result)
+		return result < 0 ? result : 0;
+	for (i = 0; i < choice->nr; i++)
+		if (choice->blocks[i].is_chosen &&
+		    has_content_of(choice, block, &choice->blocks[i]))
+			choice->blocks[i].is_chosen = false;
 	block->is_chosen = true;
+	return 0;
 }
 
 /* False: a block that the range cuts, or is longer than wanted. */
@@ -171,12 +206,12 @@ static int choose_blocks(struct store *store, struct choice *choice)
 			block->is_chosen = !is_covered(choice, block);
 	}
 	for (level = LEVEL_EPOCH; level < NR_LEVELS && !result; level++)
-		for (i = 0; i < choice->nr; i++) {
+		for (i = 0; i < choice->nr && !result; i++) {
 			struct chosen_block *block = &choice->blocks[i];
 
 			if (block->level == (enum block_level)level && !block->is_chosen &&
 			    !fits(choice, block) && !is_covered(choice, block))
-				choose_cut_block(choice, block);
+				result = choose_cut_block(store, choice, block);
 		}
 	return result;
 }
@@ -184,6 +219,7 @@ static int choose_blocks(struct store *store, struct choice *choice)
 static void choice_clear(struct choice *choice)
 {
 	free(choice->blocks);
+	u64_map_clear(&choice->by_id);
 }
 
 /* --- the sum ---------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
  * Blocks come in three lengths. An epoch is appended as it is. When the first epoch of another minute comes, the
  * minute's epochs are summed up in one more block, and when the first minute of another hour comes, that hour's
  * minutes. So a query over a week reads 168 hours and a few minutes and epochs at its ends, and old epochs can go
- * while their sums stay. Each block says if its content is in a longer one too (`summed`).
+ * while their sums stay. Each block says which longer one has its content too (`summed`: its id; 1 if an earlier version
+ * has written it, which did not tell; 0: none).
  *
  * Names come late, and an epoch must not be lost until then: it is first stored in a row of its own, with all that it
  * refers to (store/unnamed). The transaction that appends the named epoch deletes that row. A writer that was killed in
@@ -857,8 +858,8 @@ static int sum_up(struct store *store, enum block_level level, uint64_t start_ns
 		"SELECT id, start_ns, end_ns, nr_epochs, measured_ns, period_ns, lost, content"
 		" FROM block WHERE level = ? AND start_ns >= ? AND start_ns < ? AND NOT summed");
 	cleanup(store_finalize) sqlite3_stmt *mark = store_prepare(
-		store, "UPDATE block SET summed = 1"
-		       " WHERE level = ? AND start_ns >= ? AND start_ns < ? AND NOT summed");
+		store, "UPDATE block SET summed = ?4"
+		       " WHERE level = ?1 AND start_ns >= ?2 AND start_ns < ?3 AND NOT summed");
 	cleanup(block_clear) struct block block = {0};
 	struct block_head sum = {.level = level + 1};
 	sqlite3_stmt *const both[] = {select, mark};
@@ -887,9 +888,13 @@ static int sum_up(struct store *store, enum block_level level, uint64_t start_ns
 	if (result < 0)
 		return store_content_error(store, result, error, "write to");
 	sqlite3_reset(select);
-	if (step != SQLITE_DONE || sqlite3_step(mark) != SQLITE_DONE)
+	if (step != SQLITE_DONE)
 		return store_error(store, error, "write to");
-	return write_block(store, &sum, &block, error);
+	result = write_block(store, &sum, &block, error);
+	if (result)
+		return result;
+	sqlite3_bind_int64(mark, 4, sqlite3_last_insert_rowid(store->db));
+	return sqlite3_step(mark) == SQLITE_DONE ? 0 : store_error(store, error, "write to");
 }
 
 /* Sums up all minutes, or hours, except the one that contains now_ns. */

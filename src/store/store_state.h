@@ -71,6 +71,9 @@ bool store_execute(const struct store *store, const char *text);
  */
 int store_migrate(struct store *store, const char *const *steps, size_t nr, struct error *error);
 
+/* In `summed`: a longer block, but not known which. No sum has this id, since an epoch comes before it. */
+#define BLOCK_SUM_UNKNOWN 1
+
 /* The first column of the first row; `otherwise` if there is no row or it fails. Not in a transaction. */
 int64_t store_number(const struct store *store, const char *text, int64_t otherwise);
 

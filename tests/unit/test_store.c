@@ -762,6 +762,45 @@ TEST(the_clock_is_set_back)
 	leave_folder();
 }
 
+/* What an hour has beside the range is not taken because there was nothing in a part of the range. */
+TEST(a_range_beside_a_pause)
+{
+	struct store_answer answer;
+	struct store *store;
+	unsigned i;
+
+	enter_folder();
+	store = open_writer();
+	for (i = 0; i < 5; i++)
+		append(store, BEGIN + i * MINUTE, MINUTE, "a;main 1\n");
+	for (i = 50; i < 65; i++)
+		append(store, BEGIN + i * MINUTE, MINUTE, "a;main 10\n");
+	answer = check_answer(store, BEGIN + 2 * MINUTE, BEGIN + 40 * MINUTE, NULL, "a;main 3\n");
+	CHECK_EQ(answer.from_ns, BEGIN + 2 * MINUTE);
+	(void)check_answer(store, BEGIN + 20 * MINUTE, BEGIN + 52 * MINUTE, NULL, "a;main 20\n");
+	store_close(store);
+	leave_folder();
+}
+
+/* Two hours of the same time: what is in the one is not in the other. */
+TEST(a_range_after_the_clock_was_set_back)
+{
+	struct store *store;
+	unsigned i;
+
+	enter_folder();
+	store = open_writer();
+	for (i = 0; i < 62; i++)
+		append(store, BEGIN + i * MINUTE, MINUTE, "a;main 1\n");
+	for (i = 58; i < 120; i++)
+		append(store, BEGIN + i * MINUTE, MINUTE, "a;main 100\n");
+	(void)check_answer(store, BEGIN + 30 * MINUTE, BEGIN + HOUR, NULL, "a;main 230\n");
+	(void)check_answer(store, BEGIN + 30 * MINUTE, BEGIN + HOUR + MINUTE, NULL, "a;main 331\n");
+	(void)check_answer(store, BEGIN, BEGIN + 2 * HOUR, NULL, "a;main 6262\n");
+	store_close(store);
+	leave_folder();
+}
+
 /* --- removal ---------------------------------------------------------------------------------- */
 
 static int64_t count_rows(const char *table)
