@@ -183,7 +183,8 @@ static bool is_on_mount_of(int file, int directory)
 
 /*
  * A process can map a file of a mount that it has no path to, by a descriptor from another one. If that is in an
- * overlayfs, anything can be in it, so it must be the overlayfs that the process lives in.
+ * overlayfs, anything can be in it, so it must be the overlayfs that the process lives in, unless the file is known as
+ * one of whoever could have arranged it.
  */
 static int find_by_mapping(const struct file_id *id, int32_t pid, int root_fd, uint64_t start,
 			   uint64_t end, struct found_file *ret)
@@ -195,7 +196,7 @@ static int find_by_mapping(const struct file_id *id, int32_t pid, int root_fd, u
 		       end);
 	handle = open(path, O_PATH | O_CLOEXEC);
 	err = handle < 0 ? -errno : accept_file(handle, id, ret);
-	if (err < 0 || !ret->is_overlaid || is_on_mount_of(ret->handle, root_fd))
+	if (err < 0 || !ret->is_overlaid || id->arranger || is_on_mount_of(ret->handle, root_fd))
 		return err;
 	(void)close(ret->handle);
 	return -ENOENT;
