@@ -39,17 +39,19 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-/* True for file systems whose mappings show another device or inode than stat() does. */
-static bool shows_other_ids(int fd, bool *ret_is_overlaid)
+static bool is_of_type(int fd, unsigned long magic)
 {
 	struct statfs fs;
 
-	if (fstatfs(fd, &fs) < 0)
-		return false;
-	*ret_is_overlaid = fs.f_type == OVERLAYFS_SUPER_MAGIC;
-	return *ret_is_overlaid || fs.f_type == BTRFS_SUPER_MAGIC;
+	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == magic;
 }
 
+bool file_is_overlaid(int handle)
+{
+	return is_of_type(handle, OVERLAYFS_SUPER_MAGIC);
+}
+
+/* Mappings of overlayfs show another device and inode than stat() does, those of btrfs another device. */
 static bool is_file(int fd, const struct file_id *id, bool *ret_is_overlaid)
 {
 	struct stat st;
@@ -59,7 +61,8 @@ static bool is_file(int fd, const struct file_id *id, bool *ret_is_overlaid)
 		return false;
 	if (major(st.st_dev) == id->major && minor(st.st_dev) == id->minor)
 		return st.st_ino == id->inode;
-	return shows_other_ids(fd, ret_is_overlaid) && (*ret_is_overlaid || st.st_ino == id->inode);
+	*ret_is_overlaid = file_is_overlaid(fd);
+	return *ret_is_overlaid || (is_of_type(fd, BTRFS_SUPER_MAGIC) && st.st_ino == id->inode);
 }
 
 /*

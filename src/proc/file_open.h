@@ -68,6 +68,9 @@ struct file_owners {
 void file_owners_add(struct file_owners *owners, uid_t uid); /* ignores duplicates and -1 */
 bool file_owners_include(const struct file_owners *owners, uid_t uid);
 
+/* True if a file is in an overlayfs. */
+bool file_is_overlaid(int handle);
+
 /* True if two handles refer to the same file. Does not ask a file server. */
 bool file_is_same(int a, int b);
 

@@ -438,8 +438,8 @@ static void take_look(struct file_table *table, struct entry *entry, struct file
 {
 	const enum file_state state = state_after(looked->err);
 
-	entry->nr_tries -=
-		looked->err == -EXDEV; /* another user's: it is no hint that the file is gone */
+	/* A file of another user is no hint that this one is gone. */
+	entry->nr_tries -= looked->err == -EXDEV;
 	if (!note_root(table, entry, looked)) {
 		entry->file.state = FILE_NOT_OPENED;
 	} else if (looked->err == 0) {

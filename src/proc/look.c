@@ -8,8 +8,9 @@
 #include "base/clock.h"
 
 /*
- * What an overlayfs shows is taken for the file only if whoever arranged it is the one that the file is known by. Before
- * and after the look, since the process can go to another user namespace, though not back.
+ * An overlayfs can show anything under the path of a file. So a file in one is only accepted if the user who could have
+ * arranged it is the one in the file's identity. This is checked before and after the look: a process can go to another
+ * user namespace meanwhile, but not back.
  */
 static int check_arranger(const struct file_look *look, const struct file_looked *looked)
 {

@@ -152,12 +152,12 @@ void profile_set_limit(struct profile *profile, size_t bytes);
  * counted without them. profile_unlabelled_count() returns the number of samples that lost them.
  */
 void profile_set_spare_labels(struct profile *profile, unsigned labels);
-
-/* From now on, samples are in the order in which they were added: an equal one is only counted if it was the last. */
-void profile_keep_order(struct profile *profile);
 uint64_t profile_unlabelled_count(const struct profile *profile);
 void profile_set_max_frames(struct profile *profile, size_t nr);
 uint64_t profile_other_count(const struct profile *profile);
+
+/* From now on, samples are in the order in which they were added: an equal one is only counted if it was the last. */
+void profile_keep_order(struct profile *profile);
 
 /* Intern a value. Each returns its number, or -ENOMEM. */
 int64_t profile_add_string(struct profile *profile, const char *text);

@@ -57,22 +57,23 @@ void profile_keep_order(struct profile *profile)
 	profile->keeps_order = true;
 }
 
-static bool is_last(const struct profile *profile, const struct sample *sample)
+/* Like find_sample(), but looks at the last one only. */
+static int64_t find_last(const struct profile *profile, const struct sample *sample)
 {
-	return profile->nr_samples &&
-	       same_sample(&profile->samples[profile->nr_samples - 1], sample);
+	const size_t nr = profile->nr_samples;
+
+	return nr && same_sample(&profile->samples[nr - 1], sample) ? (int64_t)nr - 1 : -ENOENT;
 }
 
 static int64_t intern_sample(struct profile *profile, const struct sample *sample)
 {
 	uint64_t hash = hash_of_sample(sample);
-	int64_t known = profile->keeps_order ? -ENOENT : find_sample(profile, sample, hash);
+	int64_t known = profile->keeps_order ? find_last(profile, sample)
+					     : find_sample(profile, sample, hash);
 	uint32_t number;
 
 	if (known >= 0)
 		return known;
-	if (profile->keeps_order && is_last(profile, sample))
-		return (int64_t)profile->nr_samples - 1;
 	if (profile->nr_samples >= UINT32_MAX - 1 ||
 	    array_reserve(&profile->samples, &profile->cap_samples, profile->nr_samples + 1,
 			  sizeof(*profile->samples)) < 0 ||

@@ -453,12 +453,10 @@ static int64_t shrink(struct store *store, uint64_t limit)
 		upkeep->shrinks = false;
 		upkeep->remove_bytes = 0;
 	}
-	if (nr > 0 && !upkeep->remove_bytes) {
-		upkeep->is_round_over = true;
-		if (used_bytes(store, &upkeep->round_bytes) < 0)
-			return -EIO;
-	}
-	return nr;
+	if (nr <= 0 || upkeep->remove_bytes)
+		return nr;
+	upkeep->is_round_over = true;
+	return used_bytes(store, &upkeep->round_bytes) ?: nr;
 }
 
 /* 1: due, 0: not, or a negative errno. */

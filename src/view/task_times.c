@@ -544,8 +544,8 @@ static void read_row(const void *context, size_t number, struct row *row)
 	task = &times->rows[times->order[number]];
 	if (times->nr_cpus)
 		ran_ns = times->ran_ns + times->order[number] * times->nr_cpus;
-	for (i = 0; i < filling->nr_columns;
-	     i++) /* at most one cell of a row has a text in scratch */
+	/* At most one cell of a row has a text in scratch. */
+	for (i = 0; i < filling->nr_columns; i++)
 		row->cells[i] = make_cell(filling, task, ran_ns, filling->numbers[i], row->scratch,
 					  sizeof(row->scratch));
 }

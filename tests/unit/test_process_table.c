@@ -577,7 +577,7 @@ static uint32_t map_file(struct process_table *table, uint64_t time_ns, int32_t 
 	return event.mapping.file;
 }
 
-/* What an overlayfs of a user shows is not the host's file of the same number, in no process of the user's. */
+/* A user's overlayfs has files of its own, with the numbers of the host's; all processes of the user share them. */
 TEST(process_table_files_of_another_user)
 {
 	struct tables tables;

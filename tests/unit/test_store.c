@@ -762,7 +762,7 @@ TEST(the_clock_is_set_back)
 	leave_folder();
 }
 
-/* What an hour has beside the range is not taken because there was nothing in a part of the range. */
+/* A pause in the range is no reason to take the whole hour, with what is outside of the range. */
 TEST(a_range_beside_a_pause)
 {
 	struct store_answer answer;

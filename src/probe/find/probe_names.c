@@ -328,8 +328,8 @@ static int tell_many(const struct refused *reason, struct probe_list *list)
 	char text[REFUSALS_NAMED * (NAME_MAX_SHOWN + sizeof("…, ")) + 64];
 	size_t i, at = 0;
 
-	for (i = 0; i < REFUSALS_NAMED && reason->names[i];
-	     i++) { /* a parser can give one name twice */
+	/* There are fewer if a parser has given one twice. */
+	for (i = 0; i < REFUSALS_NAMED && reason->names[i]; i++) {
 		bool is_cut = strlen(reason->names[i]) > NAME_MAX_SHOWN;
 
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s%s", i ? ", " : "",

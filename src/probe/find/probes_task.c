@@ -63,9 +63,8 @@ static bool is_place_valid(const struct probes_place *place, const struct probes
 
 static bool is_refusal_valid(const struct probes_refusal *refusal, uint64_t text_bytes)
 {
-	size_t i;
-
 	const uint64_t nr_wanted = refusal->nr < REFUSALS_NAMED ? refusal->nr : REFUSALS_NAMED;
+	size_t i;
 
 	if (!refusal->nr || refusal->nr_names != nr_wanted || refusal->why >= text_bytes)
 		return false;

@@ -230,11 +230,7 @@ int program_find(struct worker *worker, const char *name, const uint32_t *pids, 
 		err = ask_opener(worker, &question, name, ret, error);
 	free(question.bytes);
 	if (err == 0 && (!ret->nr || ret->files[0].is_second))
-		err = error ? error_set(error, -EPROTO,
-					"cannot look for '%s': the helper process that opens files "
-					"%s",
-					name, worker_why_none(-EPROTO))
-			    : -EPROTO;
+		err = no_answer(worker, name, "", -EPROTO, error);
 	if (err < 0)
 		program_clear(ret);
 	return err;

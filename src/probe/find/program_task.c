@@ -15,13 +15,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -350,13 +348,6 @@ struct search {
 	struct error unfit; /* why a program on PATH cannot be probed; code 0: not set */
 };
 
-static bool is_overlaid(int handle)
-{
-	struct statfs fs;
-
-	return fstatfs(handle, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
-}
-
 /*
  * The same file of an image has another device in each container's overlayfs. A probe in one of them is one in all, since
  * the kernel sets it in the file below: a second one would count each hit twice.
@@ -394,7 +385,7 @@ static int take_file(struct search *search, int handle, int root_fd, const char 
 
 	if (fstat(handle, &st) < 0)
 		return error_set_errno(&search->error, "cannot open '%s'", path);
-	overlaid = is_overlaid(handle);
+	overlaid = file_is_overlaid(handle);
 	if (is_there(search, &st, overlaid))
 		return 0;
 	if (search->nr_found == PROGRAM_FILES_MAX)

@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "worker/worker.h"
 
-#define PROGRAM_FILES_MAX \
-	512 /* matches of one name, which each selected process may have in a container of its own */
+/* Limit of files that one name stands for: each selected process may be in a container of its own. */
+#define PROGRAM_FILES_MAX 512
 
 enum program_search {
 	SEARCH_NAMED,	/* the files that the name in a pattern refers to */
