@@ -18,11 +18,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Without padding: it goes to the opener as it is in memory. */
 struct file_id {
 	uint32_t major, minor;
 	uint64_t inode;
 	uint64_t generation; /* distinguishes files that reused an inode; 0: unknown */
-	uid_t arranger;	     /* root_uid_of() the process that mapped it; 0: the host's root */
+	uint64_t arranger;   /* root_uid_of() the process that mapped it; 0: the host's root */
 };
 
 /* Why a file has no handle, or FILE_OPEN. */
