@@ -10,14 +10,15 @@
 /*
  * An overlayfs can show anything under the path of a file. So a file in one is only accepted if the user who could have
  * arranged it is the one in the file's identity. This is checked before and after the look: a process can go to another
- * user namespace meanwhile, but not back.
+ * user namespace meanwhile, but not back. err: of the look; a file may also be missing because it is another user's.
  */
-static int check_arranger(const struct file_look *look, const struct file_looked *looked)
+static int check_arranger(const struct file_look *look, const struct file_looked *looked, int err)
 {
-	if (!looked->found.is_overlaid ||
+	if ((err < 0 && err != -ENOENT) || (err == 0 && !looked->found.is_overlaid) ||
 	    (looked->root.uid == look->id.arranger && root_uid_of(look->pid) == look->id.arranger))
-		return 0;
-	(void)close(looked->found.handle);
+		return err;
+	if (err == 0)
+		(void)close(looked->found.handle);
 	return -EXDEV;
 }
 
@@ -35,7 +36,7 @@ static int find_mapped(const struct file_look *look, struct file_looked *looked)
 	if (looked->root_err == 0) {
 		err = file_find_mapped(&look->id, look->path, look->pid, look->start, look->end,
 				       &looked->found);
-		return err < 0 ? err : check_arranger(look, looked);
+		return check_arranger(look, looked, err);
 	}
 	err = file_find_again(&look->id, -1, look->path, &looked->found);
 	return err < 0 && looked->root_err == -EACCES ? -EACCES : err;

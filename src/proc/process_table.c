@@ -467,8 +467,11 @@ void process_table_rearranged(struct process_table *table, int32_t pid)
 {
 	struct process *process = find(table, pid);
 
-	if (process && !process->is_awaited)
-		process->known_ns = 0;
+	if (!process || process->is_awaited)
+		return;
+	process->known_ns = 0;
+	if (may_refresh(table, process))
+		(void)want_snapshot(table, process, NULL, UINT64_MAX);
 }
 
 /* A fork or exec of the process: from now on events report all of its mappings. */

@@ -90,7 +90,8 @@ int process_table_looked(struct process_table *table, int32_t pid,
 
 /*
  * Called when a file of pid turned out to be arranged by another user than its mappings say: it has gone to another user
- * namespace, and is snapshotted again when it is next seen.
+ * namespace. It is snapshotted at once, since it may not run again for long, or when it is next seen if there were too
+ * many snapshots.
  */
 void process_table_rearranged(struct process_table *table, int32_t pid);
 

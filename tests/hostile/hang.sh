@@ -14,7 +14,7 @@ set -u
 . "$(dirname "$0")/../live/lib.sh"
 need_live
 
-LATE_MS=3000   # after its duration a run must end within this time
+LATE_MS=4000   # after its duration a run must end within this time: two silent devices take 2.3 s, and 14 runs start
 LIFETIME=20    # seconds of a server
 SIDE_BY_SIDE=2 # scenarios
 SCENARIO=${SCENARIO:-.}
@@ -227,9 +227,11 @@ files() {
 		return
 	fi
 	record
+	# For two seconds: that the command has entered a user's namespace is known after a moment, and then its file is
+	# given a second.
 	# shellcheck disable=SC2016 # the arguments are expanded by sh
 	run command profile -- "${IN[@]}" \
-		sh -c '"$@" >/dev/null' sh "$FILES/program" run "$FILES" "$S/control" "$kind" 1
+		sh -c '"$@" >/dev/null' sh "$FILES/program" run "$FILES" "$S/control" "$kind" 2
 	wait_until 5 silent "$kind" || fail "$SCENE: set-up" "the command did not run"
 	probe "$kind"
 	run all profile -d 1

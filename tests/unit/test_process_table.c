@@ -605,7 +605,8 @@ TEST(process_table_files_of_another_user)
 	CHECK_EQ(arrive(table, &fork), 0); /* another process with that pid */
 	CHECK_EQ(map_file(table, 31, PID_B), hosts);
 	process_table_rearranged(table, PID_A); /* is read again */
-	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 40), 1);
+	CHECK(process_table_awaits(table, PID_A, NULL, 40));
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 40), 0);
 	process_table_rearranged(table, PID_A + 9); /* is not known */
 	close_tables(&tables);
 }
