@@ -149,6 +149,20 @@ TEST(find_kernel_twins)
 	fixture_choose(&made, "(twin|shared|nf_*)");
 	CHECK_STR(fixture_end(&made), "twin[0xffffffff81001200] twin[0xffffffff81001300] nf_hook "
 				      "shared[nf_conntrack] shared[ext4]");
+	CHECK(!made.found.list.probes[0].is_shadowed);
+	CHECK(made.found.list.probes[1].is_shadowed);
+	CHECK(!made.found.list.probes[2].is_shadowed);
+	CHECK(!made.found.list.probes[3].is_shadowed);
+	CHECK(made.found.list.probes[4].is_shadowed);
+	fixture_clear(&made);
+	/* A module's function may have a lower address; the kernel still looks at its own first. */
+	fixture_make(&made,
+		     "ffffffff81000000 T startup\nffffffff81001000 t twin\n"
+		     "ffffffff80001000 t twin\t[ext4]\n",
+		     false);
+	fixture_choose(&made, "k:0xffffffff80001000");
+	CHECK_STR(fixture_end(&made), "twin");
+	CHECK(made.found.list.probes[0].is_shadowed);
 	fixture_clear(&made);
 }
 

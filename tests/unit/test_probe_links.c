@@ -49,6 +49,12 @@ static const struct {
 	 HAS(KPROBE_MULTI) | HAS(FENTRY) | HAS(KPROBE_EVENT),
 	 HOOK_KPROBE_EVENT},
 	{{.kind = PROBE_KERNEL, .address = 1, .offset = 8}, HAS(KPROBE_MULTI), -EOPNOTSUPP},
+	{{.kind = PROBE_KERNEL, .address = 1, .is_shadowed = true},
+	 HAS(KPROBE_MULTI) | HAS(KPROBE_EVENT) | HAS(FENTRY),
+	 HOOK_KPROBE_MULTI},
+	{{.kind = PROBE_KERNEL, .address = 1, .is_shadowed = true},
+	 HAS(KPROBE_EVENT) | HAS(FENTRY),
+	 -EOPNOTSUPP},
 	{{.kind = PROBE_TRACEPOINT}, 0, HOOK_TRACEPOINT},
 };
 
@@ -73,7 +79,7 @@ TEST(a_probe_without_hook_says_why)
 		CHECK(why && *why);
 		nr++;
 	}
-	CHECK_EQ(nr, 4);
+	CHECK_EQ(nr, 5);
 }
 
 TEST(hidden_addresses_are_told_from_missing_kprobes)
@@ -84,6 +90,17 @@ TEST(hidden_addresses_are_told_from_missing_kprobes)
 	CHECK_EQ(choose(&probe, HAS(KPROBE_EVENT), &hidden), -EOPNOTSUPP);
 	CHECK_EQ(choose(&probe, 0, &missing), -EOPNOTSUPP);
 	CHECK(strstr(hidden, "kptr_restrict") != NULL);
+	CHECK(strstr(missing, "neither kprobes nor fentry") != NULL);
+}
+
+TEST(a_name_that_leads_elsewhere_is_told)
+{
+	const struct probe probe = {.kind = PROBE_KERNEL, .address = 1, .is_shadowed = true};
+	const char *shadowed = "", *missing = "";
+
+	CHECK_EQ(choose(&probe, HAS(FENTRY), &shadowed), -EOPNOTSUPP);
+	CHECK_EQ(choose(&probe, 0, &missing), -EOPNOTSUPP);
+	CHECK(strstr(shadowed, "the same name") != NULL);
 	CHECK(strstr(missing, "neither kprobes nor fentry") != NULL);
 }
 

@@ -8,8 +8,8 @@
  *
  * A tracepoint's filter (probe/find/tracepoint_filter.h) stands before the copy's instructions.
  *
- * fentry finds functions by their BTF, which has one function per name. If several static functions
- * have one name, it would take the first, so these are refused.
+ * fentry finds a function's type by its name, and then the function: of several with one name, the first. Others
+ * (is_shadowed) have no hook.
  */
 #include "probe/attach/link.h"
 
@@ -30,8 +30,7 @@
 
 /* --- function types by name, from the kernel's BTF -------------------------------------------- */
 
-#define FUNCTION_TYPE_NONE	0
-#define FUNCTION_TYPE_AMBIGUOUS UINT32_MAX /* several functions of the list have this name */
+#define FUNCTION_TYPE_NONE 0
 
 /*
  * BTF has some 60,000 functions, unsorted: each is looked up among the list's probes. Parsing takes
@@ -39,21 +38,13 @@
  */
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
-/* True if the probes are of different functions, and not call and return of the same one. */
-static bool are_different(const struct probe *a, const struct probe *b)
-{
-	return a->address != b->address || (!a->address && a->is_return == b->is_return);
-}
-
 static void find_types(const struct btf *btf, const struct symbol_index *index, uint32_t *types)
 {
 	uint32_t nr_types = btf__type_cnt(btf), type;
 
 	for (type = 1; type < nr_types; type++) {
 		const struct btf_type *entry = btf__type_by_id(btf, type);
-		const struct probe *probes = index->list->probes;
 		const uint32_t *numbers;
-		uint32_t found = type;
 		const char *name;
 		size_t nr, i;
 
@@ -61,11 +52,8 @@ static void find_types(const struct btf *btf, const struct symbol_index *index, 
 			continue;
 		name = btf__name_by_offset(btf, entry->name_off);
 		numbers = symbol_index_find(index, name, strlen(name), &nr);
-		for (i = 1; i < nr; i++)
-			if (are_different(&probes[numbers[0]], &probes[numbers[i]]))
-				found = FUNCTION_TYPE_AMBIGUOUS;
 		for (i = 0; i < nr; i++)
-			types[numbers[i]] = found;
+			types[numbers[i]] = type;
 	}
 }
 
@@ -258,19 +246,6 @@ static int attach_one(const struct copying *copying, uint32_t number)
 	return 0;
 }
 
-static const char *why_no_type(const struct link_state *state, uint32_t number)
-{
-	switch (state->function_types[number]) {
-	case FUNCTION_TYPE_NONE:
-		return "not in the kernel's BTF, which fentry needs (a module's function, or "
-		       "assembly)";
-	case FUNCTION_TYPE_AMBIGUOUS:
-		return "another function has the same name; fentry cannot distinguish them";
-	default:
-		return NULL;
-	}
-}
-
 int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
 		     size_t nr, struct link_group *group, struct error *error)
 {
@@ -284,7 +259,6 @@ int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint3
 		.nr = bpf_program__insn_cnt(original),
 		.types = &state->options.programs->types[hook],
 	};
-	const char *why;
 	int err = 0;
 	size_t i;
 
@@ -295,9 +269,11 @@ int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint3
 	/* Each copy holds two descriptors while it is attached. */
 	(void)fd_raise_limit();
 	for (i = 0; i < nr && !err; i++) {
-		why = hook == HOOK_TRACEPOINT ? NULL : why_no_type(state, numbers[i]);
-		if (why)
-			link_refuse(state, numbers[i], why);
+		if (hook != HOOK_TRACEPOINT &&
+		    state->function_types[numbers[i]] == FUNCTION_TYPE_NONE)
+			link_refuse(state, numbers[i],
+				    "not in the kernel's BTF, which fentry needs (a module's "
+				    "function, or assembly)");
 		else
 			err = attach_one(&copying, numbers[i]);
 	}

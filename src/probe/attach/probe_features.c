@@ -171,16 +171,19 @@ static const struct means {
 	unsigned when;
 	bool inside;	  /* also for instructions inside a function */
 	bool needs_place; /* needs the function's address */
+	bool by_name;	  /* the kernel finds the function by its name */
 	enum probe_feature feature;
 	enum probe_hook hook;
 } means[] = {
-	{PROBE_USER, CALLS | RETURNS, true, false, PROBE_FEATURE_UPROBE_MULTI, HOOK_UPROBE_MULTI},
-	{PROBE_USER, CALLS | RETURNS, true, false, PROBE_FEATURE_UPROBE_EVENT, HOOK_UPROBE_EVENT},
-	{PROBE_KERNEL, CALLS | RETURNS, false, false, PROBE_FEATURE_KPROBE_MULTI,
+	{PROBE_USER, CALLS | RETURNS, true, false, false, PROBE_FEATURE_UPROBE_MULTI,
+	 HOOK_UPROBE_MULTI},
+	{PROBE_USER, CALLS | RETURNS, true, false, false, PROBE_FEATURE_UPROBE_EVENT,
+	 HOOK_UPROBE_EVENT},
+	{PROBE_KERNEL, CALLS | RETURNS, false, false, false, PROBE_FEATURE_KPROBE_MULTI,
 	 HOOK_KPROBE_MULTI},
-	{PROBE_KERNEL, CALLS, true, true, PROBE_FEATURE_KPROBE_EVENT, HOOK_KPROBE_EVENT},
-	{PROBE_KERNEL, CALLS, false, false, PROBE_FEATURE_FENTRY, HOOK_FENTRY},
-	{PROBE_KERNEL, RETURNS, false, false, PROBE_FEATURE_FENTRY, HOOK_FEXIT},
+	{PROBE_KERNEL, CALLS, true, true, true, PROBE_FEATURE_KPROBE_EVENT, HOOK_KPROBE_EVENT},
+	{PROBE_KERNEL, CALLS, false, false, true, PROBE_FEATURE_FENTRY, HOOK_FENTRY},
+	{PROBE_KERNEL, RETURNS, false, false, true, PROBE_FEATURE_FENTRY, HOOK_FEXIT},
 };
 
 static bool can_do(const struct means *candidate, const struct probe *probe)
@@ -189,7 +192,8 @@ static bool can_do(const struct means *candidate, const struct probe *probe)
 	bool is_inside = kind == PROBE_KERNEL && probe->offset;
 
 	return candidate->kind == kind && candidate->when & (probe->is_return ? RETURNS : CALLS) &&
-	       (candidate->inside || !is_inside) && (!candidate->needs_place || probe->address);
+	       (candidate->inside || !is_inside) && (!candidate->needs_place || probe->address) &&
+	       !(candidate->by_name && probe->is_shadowed);
 }
 
 static bool is_forbidden(const struct probe_features *features, enum probe_feature feature)
@@ -199,8 +203,25 @@ static bool is_forbidden(const struct probe_features *features, enum probe_featu
 	return why == -EPERM || why == -EACCES;
 }
 
+/* Returns the hook, or -EOPNOTSUPP. */
+static int find_hook(const struct probe *probe, const struct probe_features *features)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(means); i++)
+		if (features->has[means[i].feature] && can_do(&means[i], probe))
+			return means[i].hook;
+	return -EOPNOTSUPP;
+}
+
 static const char *why_not(const struct probe *probe, const struct probe_features *features)
 {
+	struct probe unique = *probe;
+
+	unique.is_shadowed = false;
+	if (probe->is_shadowed && find_hook(&unique, features) >= 0)
+		return "another function has the same name, by which this kernel finds only the "
+		       "other one";
 	if (probe->kind != PROBE_KERNEL)
 		return is_forbidden(features, PROBE_FEATURE_UPROBE_EVENT)
 			       ? "not permitted to use uprobes"
@@ -230,13 +251,9 @@ static const char *why_not(const struct probe *probe, const struct probe_feature
 int probe_hook_choose(const struct probe *probe, const struct probe_features *features,
 		      const char **ret_why)
 {
-	size_t i;
+	int hook = probe->kind == PROBE_TRACEPOINT ? HOOK_TRACEPOINT : find_hook(probe, features);
 
-	if (probe->kind == PROBE_TRACEPOINT)
-		return HOOK_TRACEPOINT;
-	for (i = 0; i < ARRAY_SIZE(means); i++)
-		if (features->has[means[i].feature] && can_do(&means[i], probe))
-			return means[i].hook;
-	*ret_why = why_not(probe, features);
-	return -EOPNOTSUPP;
+	if (hook < 0)
+		*ret_why = why_not(probe, features);
+	return hook;
 }

@@ -3,6 +3,8 @@
  * where they were read. Symbols that are never called are skipped: padding before functions
  * (`__pfx_...`), BPF programs, and ftrace's trampolines.
  *
+ * Some hooks give the kernel a function by name, and of several with one name it takes the first of kallsyms.
+ *
  * As with user code, patterns record their choices, and choices of one place become one probe. If
  * addresses are hidden, a place is identified by name.
  */
@@ -361,8 +363,16 @@ size_t kernel_probes_settle(struct kernel_functions *kernel)
 
 /* --- probes ---------------------------------------------------------------------------------- */
 
+/* The function that the kernel finds by a name: the first in kallsyms. */
+struct first {
+	const char *name;
+	const struct kernel_function *function;
+};
+
 struct maker {
 	const struct kernel_functions *kernel;
+	struct first *firsts; /* of the names of choices, sorted */
+	size_t nr_firsts;
 	struct probe_list *list;
 	struct joined_names joined;
 	struct twins twins;
@@ -380,6 +390,53 @@ static const struct kernel_function *choose_symbol(const struct kernel_functions
 	return &kernel->functions[choices[0].function];
 }
 
+static int compare_firsts(const void *left, const void *right)
+{
+	const struct first *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+static struct first *find_first(const struct maker *maker, const char *name)
+{
+	struct first key = {.name = name};
+
+	return bsearch(&key, maker->firsts, maker->nr_firsts, sizeof(key), compare_firsts);
+}
+
+static int find_firsts(struct maker *maker)
+{
+	const struct kernel_functions *kernel = maker->kernel;
+	struct first *firsts = calloc(kernel->nr_choices + 1, sizeof(*firsts)), *first;
+	size_t i, nr = 0;
+
+	if (!firsts)
+		return -ENOMEM;
+	for (i = 0; i < kernel->nr_choices; i++)
+		firsts[i].name = kernel->functions[kernel->choices[i].function].name;
+	qsort(firsts, kernel->nr_choices, sizeof(*firsts), compare_firsts);
+	for (i = 0; i < kernel->nr_choices; i++)
+		if (!nr || compare_firsts(&firsts[i], &firsts[nr - 1]))
+			firsts[nr++] = firsts[i];
+	maker->firsts = firsts;
+	maker->nr_firsts = nr;
+	/* Functions are sorted by address; their names are where kallsyms has them. */
+	for (i = 0; i < kernel->nr; i++) {
+		first = find_first(maker, kernel->functions[i].name);
+		if (first &&
+		    (!first->function || kernel->functions[i].name < first->function->name))
+			first->function = &kernel->functions[i];
+	}
+	return 0;
+}
+
+static bool is_shadowed(const struct maker *maker, const struct kernel_function *function)
+{
+	const struct kernel_function *first = find_first(maker, function->name)->function;
+
+	return first != function && (!function->address || first->address != function->address);
+}
+
 static int add_probe(struct maker *maker, const struct kernel_choice *choices, size_t nr)
 {
 	const struct kernel_function *function = choose_symbol(maker->kernel, choices, nr);
@@ -387,7 +444,8 @@ static int add_probe(struct maker *maker, const struct kernel_choice *choices, s
 			      .is_return = choices[0].is_return,
 			      .offset = choices[0].offset,
 			      .address = function->address,
-			      .symbol = function->name};
+			      .symbol = function->name,
+			      .is_shadowed = is_shadowed(maker, function)};
 	int64_t number;
 	size_t i;
 
@@ -410,7 +468,7 @@ int kernel_probes_add(const struct kernel_functions *kernel, struct probe_list *
 	struct maker maker = {.kernel = kernel, .list = list};
 	const struct kernel_choice *choices = kernel->choices;
 	size_t i, end;
-	int err = 0;
+	int err = find_firsts(&maker);
 
 	for (i = 0; i < kernel->nr_choices && !err; i = end) {
 		for (end = i + 1; end < kernel->nr_choices &&
@@ -422,5 +480,6 @@ int kernel_probes_add(const struct kernel_functions *kernel, struct probe_list *
 		err = twins_distinguish(&maker.twins, list, "");
 	joined_names_clear(&maker.joined);
 	twins_clear(&maker.twins);
+	free(maker.firsts);
 	return err < 0 ? error_no_memory(error, "for kernel functions") : 0;
 }

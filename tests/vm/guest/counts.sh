@@ -116,6 +116,22 @@ for without in none kprobe_multi kprobe_multi,fentry kprobe_multi,kprobe_event; 
 	check_rows "kernel functions${way:+, $way}" "$rows"
 done
 
+# Two static functions have this name, for /proc/cpuinfo and for /proc/crypto; most hooks find only the first by it.
+first=$(awk '$3 == "c_start" { print $1; exit }' /proc/kallsyms)
+for way in "" "--without kprobe_multi,fentry" "--without kprobe_multi,kprobe_event"; do
+	# shellcheck disable=SC2086 # two words or none
+	funccount $way k:c_start -- cat /proc/crypto
+	if [ "$STATUS" -ne 0 ] && grep -q 'neither kprobes nor fentry\|kprobes cannot distinguish them' err; then
+		skip "functions of one name${way:+, $way}" "$(said)"
+		continue
+	fi
+	check "functions of one name${way:+, $way}: the other's calls are not counted" \
+		test "$STATUS" -eq 0 -a "$(grep -c "c_start.*$first.* [1-9]" out)" -eq 0
+	# shellcheck disable=SC2086
+	funccount $way k:c_start -- cat /proc/cpuinfo
+	check "functions of one name${way:+, $way}: its own are" grep -q "c_start.* [1-9]" out
+done
+
 of_command threads t:task:task_newtask t:sched:sched_process_exit
 sed -i -E 's/^.*(task_newtask|sched_process_exit)/\1/' out
 printf 'sched_process_exit 73\ntask_newtask 72\n' >truth
