@@ -36,7 +36,7 @@ check() {
 # profile ARGUMENT…: leaves out, err, stats (lines of `name value`) and $STATUS; has a time limit.
 profile() {
 	rm -f stats stats.json
-	timeout -s KILL 90 stook profile --stats stats.json "$@" >out 2>err </dev/null
+	timeout -s KILL 240 stook profile --stats stats.json "$@" >out 2>err </dev/null
 	STATUS=$?
 	sed -n 's/^ *"\([a-z_]*\)": \([0-9]*\),*$/\1 \2/p' stats.json >stats 2>/dev/null
 	return $STATUS

@@ -13,7 +13,7 @@ agrees() {
 	row=$1
 	shift
 	# shellcheck disable=SC2086 # words
-	timeout -s KILL 90 $as stook "$@" >out 2>err </dev/null
+	timeout -s KILL 240 $as stook "$@" >out 2>err </dev/null
 	works=$?
 	state=$(state_of "$row")
 	[ "$state" = ok ] || state=bad

@@ -28,7 +28,7 @@ for cpu in $cpus; do
 done
 
 # Counters are opened again, and what a group counted before is kept.
-timeout -s KILL 90 stook stat -a --per-cpu -e 'cpu-clock,{context-switches,page-faults}' --csv -d 10 >out 2>err &
+timeout -s KILL 240 stook stat -a --per-cpu -e 'cpu-clock,{context-switches,page-faults}' --csv -d 10 >out 2>err &
 run=$!
 sleep 4
 taskset 2 sh -c 'for i in 1 2 3 4 5 6 7 8; do true; spin 0.01; done' >/dev/null
@@ -45,7 +45,7 @@ check "stat: it is reported" grep -q 'CPU 1 was offline at times: .* s without c
 
 # Only where the first CPU can go: the events of probes are opened on it.
 if [ "$cpus" = "1 0" ]; then
-	timeout -s KILL 90 stook funccount --budget off "$(which spin):spin_outer" -d 12 >out 2>err &
+	timeout -s KILL 240 stook funccount --budget off "$(which spin):spin_outer" -d 12 >out 2>err &
 	run=$!
 	sleep 6
 	switch 0 0
@@ -55,7 +55,7 @@ if [ "$cpus" = "1 0" ]; then
 	wait $run
 	check "hits are counted without the first CPU" grep -qE '^spin_outer +2$' out
 	switch 0 0
-	timeout -s KILL 90 stook funccount --budget off "$(which spin):spin_outer" -- spin 0.5 >out 2>err
+	timeout -s KILL 240 stook funccount --budget off "$(which spin):spin_outer" -- spin 0.5 >out 2>err
 	switch 0 1
 	check "probes are attached without the first CPU" grep -qE '^spin_outer +1$' out
 fi

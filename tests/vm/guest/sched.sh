@@ -4,7 +4,7 @@
 
 # sched ARGUMENT…: leaves out, err, rows and $STATUS.
 sched() {
-	timeout -s KILL 90 stook sched --by comm,tid -o rows.csv "$@" >out 2>err </dev/null
+	timeout -s KILL 240 stook sched --by comm,tid -o rows.csv "$@" >out 2>err </dev/null
 	STATUS=$?
 	tr -d '"\r' <rows.csv >rows
 	return $STATUS
@@ -46,16 +46,16 @@ for by in kernel clock; do
 done
 
 start spin 60
-timeout -s KILL 60 stook sched --timehist -p "$PID" 1 >out 2>err
+timeout -s KILL 240 stook sched --timehist -p "$PID" 1 >out 2>err
 check "timehist: the thread's switches" grep -qE "spin\[$PID\] +[0-9.]+ +[0-9.]+ +[0-9.]+ +R" out
-timeout -s KILL 60 stook sched --map --trace trace.json -p "$PID" 1 >out 2>err
+timeout -s KILL 240 stook sched --map --trace trace.json -p "$PID" 1 >out 2>err
 check "map: the thread" grep -q "^spin:$PID " out
 check "trace: its slices" grep -q "\"tid\": $PID, .*\"name\": \"running\"" trace.json
-timeout -s KILL 60 stook sched --hist -a 1 >out 2>err
+timeout -s KILL 240 stook sched --hist -a 1 >out 2>err
 check "histogram" grep -q 'usecs .* distribution' out
 if mkdir /sys/fs/cgroup/one 2>/dev/null; then
 	echo "$PID" >/sys/fs/cgroup/one/cgroup.procs
-	timeout -s KILL 60 stook sched --by cgroup --cgroup one --csv 1 >out 2>err
+	timeout -s KILL 240 stook sched --by cgroup --cgroup one --csv 1 >out 2>err
 	check "a cgroup, whose thread never leaves its CPU" grep -q '"/one",1,' out
 	echo "$PID" >/sys/fs/cgroup/cgroup.procs
 else

@@ -3,7 +3,7 @@
 # host, a short-lived process may be gone before its mappings are read.)
 
 stackcount() {
-	timeout -s KILL 90 stook stackcount -f --budget off "$@" >out 2>err </dev/null
+	timeout -s KILL 240 stook stackcount -f --budget off "$@" >out 2>err </dev/null
 	STATUS=$?
 }
 
