@@ -432,9 +432,10 @@ static int find_firsts(struct maker *maker)
 
 static bool is_shadowed(const struct maker *maker, const struct kernel_function *function)
 {
-	const struct kernel_function *first = find_first(maker, function->name)->function;
+	const struct first *first = find_first(maker, function->name);
 
-	return first != function && (!function->address || first->address != function->address);
+	return first && first->function != function &&
+	       (!function->address || first->function->address != function->address);
 }
 
 static int add_probe(struct maker *maker, const struct kernel_choice *choices, size_t nr)

@@ -31,7 +31,8 @@ done
 timeout -s KILL 240 stook stat -a --per-cpu -e 'cpu-clock,{context-switches,page-faults}' --csv -d 10 >out 2>err &
 run=$!
 sleep 4
-taskset 2 sh -c 'for i in 1 2 3 4 5 6 7 8; do true; spin 0.01; done' >/dev/null
+# shellcheck disable=SC2016 # expanded by the inner shell
+taskset 2 sh -c 'for i in $(seq 30); do true; spin 0.01; done' >/dev/null # the run may begin in the midst of this
 switch 1 0
 sleep 1
 switch 1 1

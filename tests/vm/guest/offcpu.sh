@@ -112,7 +112,9 @@ cp out.folded out 2>/dev/null
 spun=$(awk '/^spin;\[(running|runnable)\];/ { sum += $NF } END { printf "%.0f", sum }' out)
 missed=$(($(stat_of unseen_estimate) * 10000000))
 figure "wall: ran or waited for a CPU $spun ns of $(stat_of sampled_us) us, missed $missed ns"
-check "… a running thread's is the run's, to 10 %" in_run "$spun" $(($(stat_of sampled_us) * 900 - missed))
+run_us=$(stat_of sampled_us)
+check "… a running thread's is the run's, to 10 %" \
+	test "$spun" -ge $((run_us * 900 - missed)) -a "$spun" -le $((run_us * 1100))
 stop "$PID"
 stop "$SPINNER"
 
