@@ -149,9 +149,9 @@ TEST(find_kernel_twins)
 	fixture_choose(&made, "(twin|shared|nf_*)");
 	CHECK_STR(fixture_end(&made), "twin[0xffffffff81001200] twin[0xffffffff81001300] nf_hook "
 				      "shared[nf_conntrack] shared[ext4]");
-	CHECK(!made.found.list.probes[0].is_shadowed);
-	CHECK(made.found.list.probes[1].is_shadowed);
-	CHECK(!made.found.list.probes[2].is_shadowed);
+	CHECK(made.found.list.probes[0].has_twin && !made.found.list.probes[0].is_shadowed);
+	CHECK(made.found.list.probes[1].has_twin && made.found.list.probes[1].is_shadowed);
+	CHECK(!made.found.list.probes[2].has_twin && !made.found.list.probes[2].is_shadowed);
 	CHECK(!made.found.list.probes[3].is_shadowed);
 	CHECK(made.found.list.probes[4].is_shadowed);
 	fixture_clear(&made);

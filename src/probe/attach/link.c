@@ -121,8 +121,6 @@ const char *link_refusal(enum probe_hook hook, int err)
 {
 	if (is_general(hook, err))
 		return NULL;
-	if (hook == HOOK_KPROBE_EVENT && err == -EADDRNOTAVAIL) /* since Linux 6.6 and 6.1.60 */
-		return "another function has the same name; kprobes cannot distinguish them";
 	if (hook == HOOK_UPROBE_EVENT && err == -EEXIST)
 		return "a file on another device has the same inode number; probes of one event "
 		       "cannot distinguish them";

@@ -237,6 +237,10 @@ static int64_t define_all(const struct attaching *attaching, const struct link_e
 		why = link_refusal(attaching->hook, err);
 		if (!why)
 			return err;
+		/* Since Linux 6.6 and 6.1.60 with various errors. */
+		if (event->is_kernel && probe->has_twin)
+			why = "another function has the same name; kprobes cannot distinguish "
+			      "them";
 		link_refuse(attaching->state, numbers[i], why);
 	}
 	return nr_defined;

@@ -31,7 +31,8 @@ struct probe {
 	bool is_go;	/* in a Go program, which return probes would crash */
 	bool is_stepped; /* user code that the kernel has to single-step (elf/image/instructions.h) */
 	bool is_doubtful; /* user code that the kernel may reject (likewise) */
-	bool is_shadowed; /* a kernel function, and its name leads the kernel to another one */
+	bool has_twin;	  /* another kernel function has its name … */
+	bool is_shadowed; /* … and that one is found by it */
 	bool unwinds; /* exceptions may propagate there and, with a return probe, kill the program */
 	uint32_t file;	     /* user code: file number in the list */
 	uint64_t offset;     /* user code: file offset; kernel: offset from its symbol */

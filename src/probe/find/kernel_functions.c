@@ -367,6 +367,7 @@ size_t kernel_probes_settle(struct kernel_functions *kernel)
 struct first {
 	const char *name;
 	const struct kernel_function *function;
+	bool has_twin; /* there is another one */
 };
 
 struct maker {
@@ -404,6 +405,11 @@ static struct first *find_first(const struct maker *maker, const char *name)
 	return bsearch(&key, maker->firsts, maker->nr_firsts, sizeof(key), compare_firsts);
 }
 
+static bool are_same(const struct kernel_function *a, const struct kernel_function *b)
+{
+	return a == b || (a->address && a->address == b->address);
+}
+
 static int find_firsts(struct maker *maker)
 {
 	const struct kernel_functions *kernel = maker->kernel;
@@ -422,31 +428,31 @@ static int find_firsts(struct maker *maker)
 	maker->nr_firsts = nr;
 	/* Functions are sorted by address; their names are where kallsyms has them. */
 	for (i = 0; i < kernel->nr; i++) {
-		first = find_first(maker, kernel->functions[i].name);
-		if (first &&
-		    (!first->function || kernel->functions[i].name < first->function->name))
-			first->function = &kernel->functions[i];
+		const struct kernel_function *function = &kernel->functions[i];
+
+		first = find_first(maker, function->name);
+		if (!first)
+			continue;
+		if (!first->function)
+			first->function = function;
+		first->has_twin |= !are_same(first->function, function);
+		if (function->name < first->function->name)
+			first->function = function;
 	}
 	return 0;
-}
-
-static bool is_shadowed(const struct maker *maker, const struct kernel_function *function)
-{
-	const struct first *first = find_first(maker, function->name);
-
-	return first && first->function != function &&
-	       (!function->address || first->function->address != function->address);
 }
 
 static int add_probe(struct maker *maker, const struct kernel_choice *choices, size_t nr)
 {
 	const struct kernel_function *function = choose_symbol(maker->kernel, choices, nr);
+	const struct first *first = find_first(maker, function->name);
 	struct probe probe = {.kind = PROBE_KERNEL,
 			      .is_return = choices[0].is_return,
 			      .offset = choices[0].offset,
 			      .address = function->address,
 			      .symbol = function->name,
-			      .is_shadowed = is_shadowed(maker, function)};
+			      .has_twin = first && first->has_twin,
+			      .is_shadowed = first && !are_same(first->function, function)};
 	int64_t number;
 	size_t i;
 
