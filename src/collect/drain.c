@@ -452,18 +452,33 @@ static struct drain_probe probe_of(const struct drain *drain, const struct wire_
 		       : (struct drain_probe){.frame = NO_PROBE_FRAME};
 }
 
-/* Returns how many of a record's innermost kernel frames are those of the program itself. */
+bool drain_has_frame(const struct drain_frame_set *set, uint64_t address)
+{
+	size_t i;
+
+	for (i = 0; i < set->nr; i++)
+		if (set->addresses[i] == address)
+			return true;
+	return false;
+}
+
+size_t drain_nr_own_frames(const struct drain_frame_set *own, const uint64_t *kernel, size_t nr)
+{
+	size_t nr_own = 0;
+
+	while (nr_own < nr && drain_has_frame(own, kernel[nr_own]))
+		nr_own++;
+	return nr_own;
+}
+
 static size_t nr_own_frames(const struct drain *drain, const struct wire_record *record)
 {
 	const struct drain_waits *waits = drain->options.waits;
-	const struct drain_own_frames *own =
-		waits && waits->own ? &waits->own[drain_program(record)] : NULL;
 	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->nr_user;
-	size_t nr = 0;
 
-	while (own && nr < record->nr_kernel && nr < own->nr && kernel[nr] == own->addresses[nr])
-		nr++;
-	return nr;
+	if (!waits || !waits->own)
+		return 0;
+	return drain_nr_own_frames(&waits->own[drain_program(record)], kernel, record->nr_kernel);
 }
 
 /*

@@ -56,13 +56,18 @@ static inline size_t drain_program(const struct wire_record *record)
 	return state > WIRE_FUTEX && state < WIRE_NR_STATES ? 2 : 0;
 }
 
-/* The innermost kernel frames of a program that runs at a tracepoint: the program and its caller. */
-#define DRAIN_OWN_FRAMES 8
+/* Addresses in the kernel. */
+#define DRAIN_FRAMES_MAX 16
 
-struct drain_own_frames {
-	uint64_t addresses[DRAIN_OWN_FRAMES];
+struct drain_frame_set {
+	uint64_t addresses[DRAIN_FRAMES_MAX];
 	size_t nr;
 };
+
+bool drain_has_frame(const struct drain_frame_set *set, uint64_t address);
+
+/* How many of a stack's innermost kernel frames are those of the program that took it, and of its callers. */
+size_t drain_nr_own_frames(const struct drain_frame_set *own, const uint64_t *kernel, size_t nr);
 
 /* Off-CPU: records are of threads that leave their CPU; counts, ends and open waits have the time. */
 struct drain_waits {
@@ -71,7 +76,7 @@ struct drain_waits {
 	bool has_wakers, is_whole; /* see struct sampler_waits */
 	uint64_t sample_ns; /* of a record that is a sample (WIRE_RUNNING), unless by_weight */
 	size_t nr_value;    /* the profile's value with the number of waits; 0: none */
-	const struct drain_own_frames *own; /* left out of stacks, by program; NULL: none */
+	const struct drain_frame_set *own; /* left out of stacks, by program; NULL: none */
 };
 
 struct drain_options {

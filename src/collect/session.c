@@ -119,8 +119,8 @@ struct session {
 	struct drain *drain;
 	struct drain_probe *probes; /* see struct drain_options */
 	struct drain_waits waits;
-	struct drain_own_frames own_frames[DRAIN_NR_PROGRAMS];
-	bool knows_own_frames[DRAIN_NR_PROGRAMS];
+	/* Kernel frames of programs at tracepoints, and callers that were looked up and are none, see learn_own_frames(). */
+	struct drain_frame_set own_frames[DRAIN_NR_PROGRAMS], other_frames[DRAIN_NR_PROGRAMS];
 	struct worker *worker; /* looks at other people's files and processes, and parses files */
 	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
@@ -823,37 +823,60 @@ static int take_event(void *context, struct sideband_event *event)
 
 /* --- off-CPU ---------------------------------------------------------------------------------- */
 
+#define OWN_FRAMES_DEEP 8 /* at most, in one stack */
+
+struct learning {
+	const uint64_t *kernel;
+	size_t nr; /* innermost frames that are own */
+	struct drain_frame_set *own;
+};
+
+static void add_frame(struct drain_frame_set *set, uint64_t address)
+{
+	if (set->nr < DRAIN_FRAMES_MAX && !drain_has_frame(set, address))
+		set->addresses[set->nr++] = address;
+}
+
 static int take_own_frame(void *context, size_t i, const char *name, const char *module)
 {
 	static const char *const own[] = {"bpf_", "__bpf_", "__traceiter_", "__probestub_"};
-	struct drain_own_frames *frames = context;
+	struct learning *learning = context;
 	size_t k;
 
-	for (k = 0; k < ARRAY_SIZE(own); k++)
-		if (!strncmp(name, own[k], strlen(own[k])) && i == frames->nr)
-			frames->nr++;
+	for (k = 0; k < ARRAY_SIZE(own) && i == learning->nr; k++) {
+		if (strncmp(name, own[k], strlen(own[k])) != 0)
+			continue;
+		add_frame(learning->own, learning->kernel[i]);
+		learning->nr++;
+	}
 	return 0;
 }
 
 /*
- * A program's own kernel frames are the same in all stacks: its first record, of a thread that is
- * leaving its CPU or of a waker, shows them. If the kernel can't name them (before Linux 5.13), they stay.
+ * A program's own kernel frames are the same in nearly all stacks: the first record, of a thread that is leaving its CPU
+ * or of a waker, shows them. A later one can have others, when another tool came to the tracepoint or left it; so a frame
+ * that calls them is looked up when it is first seen. If the kernel can't name them (before Linux 5.13), they stay.
  */
 static void learn_own_frames(struct session *session, const struct wire_record *record)
 {
 	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->nr_user;
-	size_t nr = record->nr_kernel < DRAIN_OWN_FRAMES ? record->nr_kernel : DRAIN_OWN_FRAMES;
 	const size_t program = drain_program(record);
-	struct drain_own_frames *own = &session->own_frames[program];
+	struct drain_frame_set *own = &session->own_frames[program];
+	struct drain_frame_set *others = &session->other_frames[program];
+	size_t known = drain_nr_own_frames(own, kernel, record->nr_kernel);
+	struct learning learning = {.kernel = kernel + known, .own = own};
+	size_t nr = record->nr_kernel - known;
 	struct error unnamed;
 
-	if (session->knows_own_frames[program] || record->probe & WIRE_SINCE_BEFORE || !nr)
+	if (!nr || others->nr == DRAIN_FRAMES_MAX || record->probe & WIRE_SINCE_BEFORE ||
+	    drain_has_frame(others, kernel[known]))
 		return;
-	memcpy(own->addresses, kernel, nr * sizeof(*kernel));
-	own->nr = 0;
-	/* A new thread's stack has none: try again. A kernel that can't be asked is asked once. */
-	session->knows_own_frames[program] =
-		kernel_ask(NULL, kernel, nr, take_own_frame, own, &unnamed) < 0 || own->nr > 0;
+	nr = nr < OWN_FRAMES_DEEP ? nr : OWN_FRAMES_DEEP;
+	if (kernel_ask(NULL, learning.kernel, nr, take_own_frame, &learning, &unnamed) < 0)
+		others->nr = DRAIN_FRAMES_MAX; /* is asked once */
+	known = drain_nr_own_frames(own, kernel, record->nr_kernel);
+	if (known < record->nr_kernel)
+		add_frame(others, kernel[known]);
 }
 
 static int take_waiting(void *context, uint64_t task, const struct wire_waiting *waiting)

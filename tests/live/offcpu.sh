@@ -348,6 +348,19 @@ check "beside stackcount at sched_switch: $hits stacks, the kernel counts $count
 check "… $followed are followed" test "$followed" -ge "${counted:-0}" -a "$followed" -le $((${counted:-0} + 50))
 check_equal "… every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/beside.folded")")" ""
 
+# One that comes later: then the kernel calls both programs by another function, which is in the stacks.
+start "$PROGRAMS/switches" 20 1
+"$STOOK" profile --off-cpu -p "$PID" -o "$T/beside.folded" 2 2>"$T/err" &
+STARTED+=($!)
+wait_until 20 samples $!
+"$STOOK" stackcount -f --budget off -p "$PID" t:sched:sched_switch -d 1 >"$T/stacks" 2>"$T/err"
+wait "${STARTED[-1]}"
+stop "$PID"
+check "another one comes: it has stacks" test "$(total "$T/stacks")" -gt 50
+check "… stacks end where the kernel switches" grep -q ';__schedule [0-9]*$' "$T/beside.folded"
+check_equal "… none in the way to our program" \
+	"$(grep -E ';(__traceiter|__probestub|__bpf|bpf)_[^;]* [0-9]+$' "$T/beside.folded" | head -n 3 | cut -c 1-300)" ""
+
 # Filters by length and state: what is not shown is still accounted for.
 profile --off-cpu --min-us 1000 -o "$T/waits.folded" -- "$PROGRAMS/waits" 1 "$T/disk"
 check_equal "--min-us: every nanosecond is accounted for" \

@@ -600,8 +600,8 @@ static void open_waits(struct fixture *fixture, const struct drain_waits *waits)
  */
 TEST(drain_adds_the_stacks_of_wakers)
 {
-	static const struct drain_own_frames own[2] = {{.addresses = {0x9000}, .nr = 1},
-						       {.addresses = {0x5000}, .nr = 1}};
+	static const struct drain_frame_set own[2] = {{.addresses = {0x9000}, .nr = 1},
+						      {.addresses = {0x5000}, .nr = 1}};
 	const struct drain_waits waits = {.states = ~0U, .has_wakers = true, .own = own};
 	struct profile *next = profile_new();
 	const struct wire_wait end = {
