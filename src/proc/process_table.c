@@ -470,8 +470,7 @@ void process_table_rearranged(struct process_table *table, int32_t pid)
 	if (!process || process->is_awaited)
 		return;
 	process->known_ns = 0;
-	if (may_refresh(table, process))
-		(void)want_snapshot(table, process, NULL, UINT64_MAX);
+	(void)process_table_ensure(table, pid, NULL, UINT64_MAX);
 }
 
 /* A fork or exec of the process: from now on events report all of its mappings. */

@@ -38,7 +38,7 @@ struct upkeep {
 	unsigned nr_rounds;  /* of removing blocks for that */
 	uint64_t remove_bytes; /* of the content of blocks: what is left of this round */
 	bool is_round_over;    /* a sweep is due, which begins after this */
-	/* What the store used at the end of the latest round; 0: there was none. */
+	/* Bytes that the store used at the end of the latest round; 0: there was none. */
 	uint64_t round_bytes;
 };
 

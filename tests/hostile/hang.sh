@@ -227,8 +227,8 @@ files() {
 		return
 	fi
 	record
-	# For two seconds: that the command has entered a user's namespace is known after a moment, and then its file is
-	# given a second.
+	# The command lasts two seconds: stook knows after a moment that it has entered a user's namespace, and then gives
+	# its file a second.
 	# shellcheck disable=SC2016 # the arguments are expanded by sh
 	run command profile -- "${IN[@]}" \
 		sh -c '"$@" >/dev/null' sh "$FILES/program" run "$FILES" "$S/control" "$kind" 2

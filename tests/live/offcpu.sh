@@ -348,7 +348,7 @@ check "beside stackcount at sched_switch: $hits stacks, the kernel counts $count
 check "… $followed are followed" test "$followed" -ge "${counted:-0}" -a "$followed" -le $((${counted:-0} + 50))
 check_equal "… every nanosecond is accounted for" "$(nanoseconds_hold "$(total "$T/beside.folded")")" ""
 
-# One that comes later: then the kernel calls both programs by another function, which is in the stacks.
+# Another tool comes later: then the kernel calls both programs by a function that is in the stacks.
 start "$PROGRAMS/switches" 20 1
 "$STOOK" profile --off-cpu -p "$PID" -o "$T/beside.folded" 2 2>"$T/err" &
 STARTED+=($!)
