@@ -49,14 +49,15 @@ start spin 60
 stat -e '{task-clock,cycles}' -p "$PID" 2
 check "a running process: cycles to 1 %: $(far cycles) per mille" test "$(far cycles)" -le 10
 stop "$PID"
-# The kernel changes turns at ticks, of which an emulated CPU misses some, while the cycles go on: three tries.
-for try in 1 2 3; do
-	stat -e task-clock -e r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11 -- spin 4
-	[ "$(far r11)" -gt 100 ] || break
-done
+stat -e task-clock -e r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11 -- spin 4
 check "more events than counters: status 0" test "$STATUS" -eq 0
 check "more events than counters: they take turns" test "$(value r11 running_ns)" -lt "$(value r11 enabled_ns)"
-check "more events than counters: estimates to 10 %: $(far r11) per mille, try $try" test "$(far r11)" -le 100
+# Events change turns at ticks; without an exact clock, an emulated CPU misses some while the cycles go on.
+if [ -n "${EXACT_CLOCK:-}" ]; then
+	check "more events than counters: estimates to 5 %: $(far r11) per mille" test "$(far r11)" -le 50
+else
+	skip "more events than counters: estimates" "a clock that does not depend on the host"
+fi
 figure "stat: 12 events on the PMU ran for $(value r11 running_ns) of $(value r11 enabled_ns) ns, far $(far r11) per mille"
 stat -e '{r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11,r11}' -- spin 1
 check "a group that does not fit: $(tail -n 1 err)" grep -q 'not supported' rows
