@@ -168,6 +168,7 @@ static int append(struct keeper *keeper, append_fn *append_to, const struct prof
 	const struct store_epoch epoch = {
 		.start_ns = part->began_ns,
 		.end_ns = part->ended_ns,
+		.measured_ns = part->measured_ns,
 		.period_ns = part->period_ns,
 		.lost = part->lost,
 		.first = span.first,

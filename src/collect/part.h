@@ -18,6 +18,7 @@ struct session_part {
 	struct process_names names; /* if session_options has names_processes */
 	/* By session_take_part(). When the first of its epochs began and the last one ended, CLOCK_REALTIME. */
 	uint64_t began_ns, ended_ns;
+	uint64_t measured_ns; /* in between, without suspensions and steps of that clock */
 	/* Period of the clock, times the samples that one represents; 0: no clock, or it varied. */
 	uint64_t period_ns;
 	uint64_t lost; /* samples, hits or switches */

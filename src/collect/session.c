@@ -151,8 +151,8 @@ struct session {
 	struct absence absence;
 	struct error unwatched; /* why a CPU could not be watched after it came online */
 	uint64_t started_ns, stopped_ns;
-	/* The next part: when it began, CLOCK_REALTIME; losses before it; one sample in how many is taken. */
-	uint64_t part_began_ns, lost_before;
+	/* The next part: when it began, by two clocks; losses before it; one sample in how many is taken. */
+	uint64_t part_began_ns, part_time_ns, lost_before;
 	uint32_t one_of;
 	bool period_varies;	  /* in it */
 	int niceness;		  /* ours before session_new() */
@@ -1345,9 +1345,10 @@ int session_start(struct session *session, struct error *error)
 			return error->code;
 	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session->started_ns = clock_now_ns();
-	session->part_began_ns = session->epoch_time_ns = clock_read_ns(CLOCK_REALTIME);
+	session->part_time_ns = session->epoch_time_ns = clock_read_ns(CLOCK_REALTIME);
 	session->one_of = 1;
-	session->polled_ns = session->epoch_began_ns = session->idle_ns = session->started_ns;
+	session->polled_ns = session->idle_ns = session->started_ns;
+	session->epoch_began_ns = session->part_began_ns = session->started_ns;
 	session->swept_ns = session->started_ns;
 	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
 		      clock_read_ns(CLOCK_REALTIME), clock_asleep_ns());
@@ -1500,12 +1501,14 @@ static void note_part(struct session *session, struct session_part *part)
 	const bool has_clock =
 		session->options.nr_events == 1 && event_is_clock(&session->events[0].event);
 
-	part->began_ns = session->part_began_ns;
+	part->began_ns = session->part_time_ns;
 	part->ended_ns = session->epoch_time_ns;
+	part->measured_ns = session->epoch_began_ns - session->part_began_ns;
 	part->lost = nr_lost(session) - session->lost_before;
 	if (has_clock && !session->period_varies)
 		part->period_ns = sample_ns(session) * session->one_of;
-	session->part_began_ns = part->ended_ns;
+	session->part_time_ns = session->epoch_time_ns;
+	session->part_began_ns = session->epoch_began_ns;
 	session->lost_before += part->lost;
 	session->period_varies = false;
 }
@@ -1534,7 +1537,7 @@ void session_thin(struct session *session, uint32_t one_of)
 	if (one_of == session->one_of)
 		return;
 	sampler_take_one_in(first_source(session)->sampler, one_of);
-	session->period_varies |= clock_read_ns(CLOCK_REALTIME) - session->part_began_ns > THIN_NS;
+	session->period_varies |= clock_now_ns() - session->part_began_ns > THIN_NS;
 	session->one_of = one_of;
 }
 

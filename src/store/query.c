@@ -93,8 +93,7 @@ static int list_blocks(struct store *store, struct choice *choice)
 			(enum block_level)level, false);
 	if (!result)
 		result = list_level(store, choice,
-				    "SELECT id, start_ns, end_ns, 0, nr_epochs, max(end_ns - "
-				    "start_ns, 0), lost,"
+				    "SELECT id, start_ns, end_ns, 0, nr_epochs, measured_ns, lost,"
 				    " period_ns FROM unnamed WHERE" IN_RANGE,
 				    LEVEL_EPOCH, true);
 	return result;

@@ -74,6 +74,8 @@ static const char *const migrations[] = {
 	"CREATE TABLE unnamed (id INTEGER PRIMARY KEY, start_ns INTEGER NOT NULL,"
 	" end_ns INTEGER NOT NULL, nr_epochs INTEGER NOT NULL, period_ns INTEGER NOT NULL,"
 	" lost INTEGER NOT NULL, content BLOB NOT NULL);",
+	"ALTER TABLE unnamed ADD COLUMN measured_ns INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE unnamed SET measured_ns = max(end_ns - start_ns, 0);",
 };
 
 const char *const store_files[STORE_NR_FILES] = {"", "-wal", "-shm"};
@@ -768,8 +770,8 @@ static int import_profile(struct store *store, const struct profile *profile, st
 
 struct block_head {
 	enum block_level level;
-	struct store_epoch epoch; /* lost: of all; period: 0 if they differ */
-	uint64_t nr_epochs, measured_ns;
+	struct store_epoch epoch; /* lost and measured: of all; period: 0 if they differ */
+	uint64_t nr_epochs;
 };
 
 static int write_block(struct store *store, const struct block_head *head, struct block *block,
@@ -788,7 +790,7 @@ static int write_block(struct store *store, const struct block_head *head, struc
 	sqlite3_bind_int64(add, 2, (int64_t)head->epoch.start_ns);
 	sqlite3_bind_int64(add, 3, (int64_t)head->epoch.end_ns);
 	sqlite3_bind_int64(add, 4, (int64_t)head->nr_epochs);
-	sqlite3_bind_int64(add, 5, (int64_t)head->measured_ns);
+	sqlite3_bind_int64(add, 5, (int64_t)head->epoch.measured_ns);
 	sqlite3_bind_int64(add, 6, (int64_t)head->epoch.period_ns);
 	sqlite3_bind_int64(add, 7, (int64_t)head->epoch.lost);
 	sqlite3_bind_blob64(add, 8, content.bytes, content.nr, SQLITE_STATIC);
@@ -827,7 +829,7 @@ static void add_head(struct block_head *sum, sqlite3_stmt *row)
 	if (period_ns != sum->epoch.period_ns)
 		sum->epoch.period_ns = 0;
 	sum->nr_epochs += (uint64_t)sqlite3_column_int64(row, 3);
-	sum->measured_ns += (uint64_t)sqlite3_column_int64(row, 4);
+	sum->epoch.measured_ns += (uint64_t)sqlite3_column_int64(row, 4);
 	sum->epoch.lost += (uint64_t)sqlite3_column_int64(row, 6);
 }
 
@@ -941,8 +943,6 @@ static int add_epoch(struct store *store, const struct store_epoch *epoch,
 		.level = LEVEL_EPOCH,
 		.epoch = *epoch,
 		.nr_epochs = nr_epochs_of(epoch),
-		.measured_ns =
-			epoch->end_ns > epoch->start_ns ? epoch->end_ns - epoch->start_ns : 0,
 	};
 	int result = import_profile(store, profile, &block);
 
@@ -980,6 +980,7 @@ static int add_row_without_names(struct store *store, sqlite3_stmt *row, struct 
 		.lost = (uint64_t)sqlite3_column_int64(row, 4),
 		.first = 1,
 		.last = (uint64_t)sqlite3_column_int64(row, 2),
+		.measured_ns = (uint64_t)sqlite3_column_int64(row, 6),
 	};
 	const struct bytes bytes =
 		bytes_of(sqlite3_column_blob(row, 5), (size_t)sqlite3_column_bytes(row, 5));
@@ -998,8 +999,8 @@ static int add_row_without_names(struct store *store, sqlite3_stmt *row, struct 
 static int settle_unnamed(struct store *store, uint64_t last, uint64_t *ret_nr, struct error *error)
 {
 	cleanup(store_finalize) sqlite3_stmt *select = store_prepare(
-		store, "SELECT start_ns, end_ns, nr_epochs, period_ns, lost, content FROM unnamed"
-		       " WHERE id <= ? ORDER BY id");
+		store, "SELECT start_ns, end_ns, nr_epochs, period_ns, lost, content, measured_ns"
+		       " FROM unnamed WHERE id <= ? ORDER BY id");
 	int step = SQLITE_DONE, result = 0;
 
 	*ret_nr = 0;
@@ -1024,7 +1025,7 @@ int store_append_unnamed(struct store *store, const struct store_epoch *epoch,
 
 	if (unnamed_write(profile, &content) < 0)
 		return error_no_memory(error, "for the store");
-	add = store_prepare(store, "INSERT INTO unnamed VALUES (?, ?, ?, ?, ?, ?, ?)");
+	add = store_prepare(store, "INSERT INTO unnamed VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
 	if (!add)
 		return store_error(store, error, "write to");
 	sqlite3_bind_int64(add, 1, (int64_t)epoch->last);
@@ -1034,6 +1035,7 @@ int store_append_unnamed(struct store *store, const struct store_epoch *epoch,
 	sqlite3_bind_int64(add, 5, (int64_t)epoch->period_ns);
 	sqlite3_bind_int64(add, 6, (int64_t)epoch->lost);
 	sqlite3_bind_blob64(add, 7, content.bytes, content.nr, SQLITE_STATIC);
+	sqlite3_bind_int64(add, 8, (int64_t)epoch->measured_ns);
 	return sqlite3_step(add) == SQLITE_DONE ? 0 : store_error(store, error, "write to");
 }
 

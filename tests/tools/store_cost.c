@@ -164,7 +164,7 @@ static void append(struct load *load, struct store *store, uint64_t first, uint6
 	const uint64_t start_ns = load->begin_ns + first * length_ns;
 	struct profile_origin origin = {.period = 52631579};
 	struct store_epoch epoch = {start_ns, load->begin_ns + (last + 1) * length_ns,
-				    origin.period, 0};
+				    origin.period, .measured_ns = (last + 1 - first) * length_ns};
 	struct profile *profile = profile_new();
 	struct error error;
 	uint64_t ns;
@@ -256,8 +256,8 @@ static void keep(const struct load *load, struct store *store, unsigned nr, unsi
 
 	for (i = 0; i < nr; i++) {
 		struct store_epoch epoch = {load->begin_ns + i * length_ns,
-					    load->begin_ns + (i + 1) * length_ns, period_ns,
-					    i == 1};
+					    load->begin_ns + (i + 1) * length_ns, period_ns, i == 1,
+					    .measured_ns = length_ns};
 
 		if (store_append(store, &epoch, load->from, &error) < 0)
 			die(error.text);

@@ -47,7 +47,8 @@ static void make_store_of(uint64_t begin_ns, uint64_t length_ns, const struct st
 
 	CHECK_EQ(store_open_writer(in_folder("store"), &store, NULL), 0);
 	for (at = begin_ns; at + length_ns <= NOW; at += length_ns) {
-		const struct store_epoch epoch = {at, at + length_ns, .period_ns = 1};
+		const struct store_epoch epoch = {at, at + length_ns, .period_ns = 1,
+						  .measured_ns = length_ns};
 
 		CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
 	}

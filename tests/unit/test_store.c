@@ -42,7 +42,8 @@ static struct store *open_writer(void)
 static int try_append(struct store *store, uint64_t start_ns, uint64_t length_ns, const char *lines)
 {
 	struct profile *profile = make_profile(lines);
-	struct store_epoch epoch = {start_ns, start_ns + length_ns, .period_ns = 10, .lost = 1};
+	struct store_epoch epoch = {start_ns, start_ns + length_ns, .period_ns = 10, .lost = 1,
+				    .measured_ns = length_ns};
 	struct error error = {0};
 	int result = store_append(store, &epoch, profile, &error);
 
@@ -368,8 +369,15 @@ static void append_unnamed(struct store *store, uint64_t number, uint64_t start_
 			   const char *lines)
 {
 	struct profile *profile = make_profile(lines);
-	const struct store_epoch epoch = {start_ns,  start_ns + 10 * SECOND, .period_ns = 10,
-					  .lost = 1, .first = number,	     .last = number};
+	const struct store_epoch epoch = {
+		start_ns,
+		start_ns + 10 * SECOND,
+		.period_ns = 10,
+		.lost = 1,
+		.first = number,
+		.last = number,
+		.measured_ns = 10 * SECOND,
+	};
 
 	CHECK_EQ(store_append_unnamed(store, &epoch, profile, NULL), 0);
 	profile_free(profile);
@@ -379,8 +387,11 @@ static void append_named(struct store *store, uint64_t first, uint64_t last, con
 {
 	struct profile *profile = make_profile(lines);
 	const struct store_epoch epoch = {BEGIN + (first - 1) * 10 * SECOND,
-					  BEGIN + last * 10 * SECOND, .period_ns = 10,
-					  .first = first, .last = last};
+					  BEGIN + last * 10 * SECOND,
+					  .period_ns = 10,
+					  .first = first,
+					  .last = last,
+					  .measured_ns = (last + 1 - first) * 10 * SECOND};
 
 	CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
 	profile_free(profile);
@@ -1412,25 +1423,27 @@ TEST(an_earlier_version_is_brought_up_to_date)
 	static const char *const steps[] = {
 		"this was done long ago",
 		"and so was this",
+		"and this",
 		"ALTER TABLE block ADD COLUMN host INTEGER NOT NULL DEFAULT 7; CREATE TABLE host "
 		"(id)",
 		"INSERT INTO host SELECT max(host) FROM block",
 	};
-	static const char *const broken[] = {
-		steps[0], steps[1], "DROP TABLE stack; CREATE TABLE host (id)", "this is no SQL"};
+	static const char *const broken[] = {steps[0], steps[1], steps[2],
+					     "DROP TABLE stack; CREATE TABLE host (id)",
+					     "this is no SQL"};
 	struct store *store;
 	struct error error = {0};
 
 	enter_folder();
 	store = open_writer();
 	append(store, BEGIN, SECOND, "a;main;f 1\n");
-	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 2"), 1);
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 3"), 1);
 	CHECK(store_migrate(store, broken, ARRAY_SIZE(broken), &error) < 0);
 	CHECK(strstr(error.text, "cannot update store"));
-	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 2"), 1);
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 3"), 1);
 	CHECK_EQ(count_rows("stack"), 1);
 	CHECK_EQ(store_migrate(store, steps, ARRAY_SIZE(steps), &error), 0);
-	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 4"), 1);
+	CHECK_EQ(count_rows("pragma_user_version WHERE user_version = 5"), 1);
 	CHECK_EQ(count_rows("host WHERE id = 7"), 1);
 	CHECK_EQ(store_migrate(store, steps, ARRAY_SIZE(steps), &error), 0);
 	CHECK_EQ(count_rows("host"), 1);
@@ -1454,6 +1467,51 @@ TEST(a_store_of_the_first_version_is_brought_up_to_date)
 	append_unnamed(store, 1, BEGIN + SECOND, "a;main;f 2\n");
 	(void)check_answer(store, BEGIN, BEGIN + HOUR, NULL, "a;main;f 3\n");
 	store_close(store);
+	leave_folder();
+}
+
+/* A store of the version before epochs without names had a length of their own. */
+TEST(a_store_of_the_second_version_is_brought_up_to_date)
+{
+	struct store_answer answer;
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	append_unnamed(store, 1, BEGIN, "a;main;f 1\n");
+	store_close(store);
+	change("ALTER TABLE unnamed DROP COLUMN measured_ns; PRAGMA user_version = 2");
+	store = open_writer();
+	append_unnamed(store, 2, BEGIN + 10 * SECOND, "a;main;f 2\n");
+	answer = check_answer(store, BEGIN, BEGIN + HOUR, NULL, "a;main;f 3\n");
+	CHECK_EQ(answer.measured_ns, 20 * SECOND);
+	store_close(store);
+	leave_folder();
+}
+
+/* In an epoch of ten seconds the host slept for an hour, in another its clock was set back: 20 s were measured. */
+TEST(an_epoch_has_the_length_that_was_measured)
+{
+	struct store_epoch epoch = {BEGIN,	BEGIN + HOUR, .period_ns = 10,
+				    .first = 1, .last = 1,    .measured_ns = 10 * SECOND};
+	struct profile *profile = make_profile("a;main;f 1\n");
+	struct store_answer answer;
+	struct store *store;
+
+	enter_folder();
+	store = open_writer();
+	CHECK_EQ(store_append(store, &epoch, profile, NULL), 0);
+	epoch.first = epoch.last = 2;
+	epoch.start_ns = BEGIN + HOUR;
+	epoch.end_ns = BEGIN + HOUR - MINUTE;
+	CHECK_EQ(store_append_unnamed(store, &epoch, profile, NULL), 0);
+	answer = check_answer(store, BEGIN, BEGIN + 2 * HOUR, NULL, "a;main;f 2\n");
+	CHECK_EQ(answer.measured_ns, 20 * SECOND);
+	CHECK_EQ(store_settle(store, &epoch.first, NULL), 0);
+	answer = check_answer(store, BEGIN, BEGIN + 2 * HOUR, NULL, "a;main;f 2\n");
+	CHECK_EQ(answer.measured_ns, 20 * SECOND);
+	store_close(store);
+	profile_free(profile);
 	leave_folder();
 }
 
