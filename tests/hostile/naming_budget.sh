@@ -117,6 +117,7 @@ for _ in 1 2 3 4; do
 	wait_until 5 is_ready
 	jits+=("$PID")
 	cp -p "$T/map" "/tmp/perf-$PID.map"
+	touch "/tmp/perf-$PID.map" # a map from before the process is another one's
 done
 start "$T/spin" 60
 spin=$PID

@@ -477,13 +477,17 @@ check_equal "--wall --timeline: every nanosecond is accounted for" \
 	"$(nanoseconds_hold "$(total "$T/waits.folded")")" ""
 start "$PROGRAMS/spin" 100
 SPINNER=$PID
-profile --wall -F 999 -p "$SPINNER" -i 0.5 -o "$T/wall.folded" 2
-check_equal "--wall -i: every nanosecond is accounted for" "$(nanoseconds_hold "$(cat "$T"/wall.*.folded | total)")" ""
-short=$(for i in 1 2 3 4; do
-	ns=$(total "$T/wall.$i.folded")
-	[ $((ns / 1000000)) -ge 450 ] && [ $((ns / 1000000)) -le 550 ] || echo "$i: $ns"
-done)
-check_equal "--wall -i: all of the time of a thread is in each interval" "$short" ""
+# A virtual machine that stands still for a moment has one interval of another length: 0.9 s were seen once.
+for _ in 1 2 3; do
+	profile --wall -F 999 -p "$SPINNER" -i 0.5 -o "$T/wall.folded" 2
+	check_equal "--wall -i: every nanosecond is accounted for" \
+		"$(nanoseconds_hold "$(cat "$T"/wall.*.folded | total)")" ""
+	lengths=$(for i in 1 2 3 4; do total "$T/wall.$i.folded" && echo; done)
+	far=$(awk '$1 < 450e6 || $1 > 550e6 { print NR ": " $1 }' <<<"$lengths")
+	[ -n "$far" ] || break
+	note "intervals of --wall: $lengths"
+done
+check_equal "--wall -i: all of the time of a thread is in each interval" "$far" ""
 stop "$SPINNER"
 # The kernel leaves out a name that was seen once; beside one that waits all the time, others matter little.
 start "$PROGRAMS/wait_mix" 100
