@@ -68,8 +68,8 @@ struct store_epoch {
 	uint64_t lost;	    /* samples */
 	/* Numbers of the epochs that it consists of, from 1, ever greater ones; 0: none was stored without names. */
 	uint64_t first, last;
-	uint64_t
-		measured_ns; /* for how long: end_ns - start_ns, unless the host slept or its clock was set */
+	/* For how long: end_ns - start_ns, unless the host slept or its clock was set. */
+	uint64_t measured_ns;
 };
 
 /*

@@ -116,8 +116,8 @@ for _ in 1 2 3 4; do
 	start_as_nobody "$T/costs_names" 60 jit
 	wait_until 5 is_ready
 	jits+=("$PID")
-	cp -p "$T/map" "/tmp/perf-$PID.map"
-	touch "/tmp/perf-$PID.map" # a map from before the process is another one's
+	# Not its time: a map from before the process is another one's.
+	cp --preserve=ownership "$T/map" "/tmp/perf-$PID.map"
 done
 start "$T/spin" 60
 spin=$PID

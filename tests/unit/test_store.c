@@ -1497,6 +1497,7 @@ TEST(an_epoch_has_the_length_that_was_measured)
 	struct profile *profile = make_profile("a;main;f 1\n");
 	struct store_answer answer;
 	struct store *store;
+	uint64_t nr;
 
 	enter_folder();
 	store = open_writer();
@@ -1507,7 +1508,8 @@ TEST(an_epoch_has_the_length_that_was_measured)
 	CHECK_EQ(store_append_unnamed(store, &epoch, profile, NULL), 0);
 	answer = check_answer(store, BEGIN, BEGIN + 2 * HOUR, NULL, "a;main;f 2\n");
 	CHECK_EQ(answer.measured_ns, 20 * SECOND);
-	CHECK_EQ(store_settle(store, &epoch.first, NULL), 0);
+	CHECK_EQ(store_settle(store, &nr, NULL), 0);
+	CHECK_EQ(nr, 1);
 	answer = check_answer(store, BEGIN, BEGIN + 2 * HOUR, NULL, "a;main;f 2\n");
 	CHECK_EQ(answer.measured_ns, 20 * SECOND);
 	store_close(store);
