@@ -751,7 +751,7 @@ static int walk_raw(struct drain *drain, const struct wire_record *record,
 	 * In the middle of an exec: the memory is the new program's, the registers still the old
 	 * one's.
 	 */
-	if (stack.end == WALK_NO_MAPPING && record->nr_kernel &&
+	if (stack.end == WALK_NO_MAPPING && record->nr_kernel && mappings &&
 	    !mappings_find(mappings, stack.frames[0])) {
 		stack.nr = 0;
 		stack.end = WALK_NONE;
@@ -1044,7 +1044,7 @@ static void keep_rest(struct drain *drain, size_t kept, size_t next_record, size
 }
 
 /* Publishes the changed mappings of processes that the kernel already walks. */
-static int publish_changes(struct drain *drain, uint64_t now_ns)
+static int publish_changes(struct drain *drain)
 {
 	struct unwinder *unwinder = drain->options.unwinder;
 	struct program_id program;
@@ -1053,13 +1053,13 @@ static int publish_changes(struct drain *drain, uint64_t now_ns)
 
 	while (!err && unwinder &&
 	       (pid = unwinder_next_stale(unwinder, &program.start_time_ns, &program.exec_id))) {
-		const struct mappings *mappings = process_table_mappings(
-			drain->options.processes, (int32_t)pid, &program, now_ns);
+		const struct mappings *mappings = process_table_tied_mappings(
+			drain->options.processes, (int32_t)pid, &program);
 
 		if (mappings)
 			err = unwinder_publish(unwinder, pid, program.start_time_ns,
 					       program.exec_id, mappings);
-		else /* no longer known: its next sample comes raw */
+		else /* no longer known, or of the next program: its next sample comes raw */
 			unwinder_forget(unwinder, pid);
 	}
 	return err;
@@ -1119,7 +1119,7 @@ static int replay(struct drain *drain, const struct horizon *horizon)
 	if (err == -EAGAIN)
 		err = 0;
 	if (!err)
-		err = publish_changes(drain, horizon->until_ns);
+		err = publish_changes(drain);
 	keep_rest(drain, kept, i, next_event);
 	return err;
 }

@@ -629,6 +629,17 @@ const struct mappings *process_table_mappings(struct process_table *table, int32
 		       : process->mappings;
 }
 
+const struct mappings *process_table_tied_mappings(const struct process_table *table, int32_t pid,
+						   const struct program_id *program)
+{
+	const struct process *process = find(table, pid);
+
+	return process && process->program.start_time_ns == program->start_time_ns &&
+			       process->program.exec_id == program->exec_id
+		       ? process->mappings
+		       : NULL;
+}
+
 const char *process_table_name(const struct process_table *table, int32_t pid,
 			       struct process_name *ret)
 {

@@ -115,6 +115,10 @@ int process_table_replay(struct process_table *table, const struct process_event
 const struct mappings *process_table_mappings(struct process_table *table, int32_t pid,
 					      const struct program_id *program, uint64_t time_ns);
 
+/* Those that a record has tied to the program; NULL if none has: they may be the next program's. */
+const struct mappings *process_table_tied_mappings(const struct process_table *table, int32_t pid,
+						   const struct program_id *program);
+
 /*
  * Finds a process' name at the replay's position, as far as it is known. Returns the path of its program, valid until
  * the next change; or NULL.

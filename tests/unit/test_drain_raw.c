@@ -92,11 +92,14 @@ static void raw_open(struct raw_fixture *raw, const struct name_filter *names)
 }
 
 /* Adds two user frames, in the first and in the second page, and one kernel frame. */
-static int give_raw(struct raw_fixture *raw, uint64_t time_ns, int32_t pid, size_t nr_stack)
+static int give_raw_of_program(struct raw_fixture *raw, uint64_t time_ns, int32_t pid,
+			       uint64_t exec_id, size_t nr_stack)
 {
 	static struct raw_record made;
 
 	make_raw(&made, (uint32_t)pid, CODE + 0x10010);
+	made.record.start_time_ns = 5;
+	made.record.exec_id = exec_id;
 	made.record.time_ns = time_ns;
 	made.record.id = time_ns;
 	memcpy(made.record.comm, "app", 3);
@@ -108,6 +111,11 @@ static int give_raw(struct raw_fixture *raw, uint64_t time_ns, int32_t pid, size
 	made.record.nr_kernel = 1;
 	return drain_add_record(raw->fixture.drain, &made.record,
 				sizeof(made.record) + 8 * ((size_t)made.record.nr_user + 1));
+}
+
+static int give_raw(struct raw_fixture *raw, uint64_t time_ns, int32_t pid, size_t nr_stack)
+{
+	return give_raw_of_program(raw, time_ns, pid, 1, nr_stack);
 }
 
 /* Checks the whole stack as text; the name of the file differs in each run. */
@@ -191,6 +199,29 @@ TEST(drain_raw_records_keep_the_mappings_of_their_time)
 	wait_for_tables(&raw.world);
 	CHECK_EQ(drain_retry(raw.fixture.drain, false), 0);
 	check_whole(&raw, 1);
+	raw_close(&raw);
+}
+
+/*
+ * A sample had a program published that has since executed another one, whose mappings were replayed without a sample
+ * of it. They are the new program's: the kernel must not use them for the old one, and the next sample needs them.
+ */
+TEST(drain_publishes_no_mappings_of_the_next_program)
+{
+	struct raw_fixture raw;
+
+	raw_open(&raw, NULL);
+	CHECK_EQ(give_event(&raw.fixture, made_exec(21, PID_A)), 0);
+	CHECK_EQ(give_map(&raw, 22, PID_A, CODE), 0);
+	CHECK_EQ(give_raw_of_program(&raw, 20, PID_A, 1, 8), 0);
+	CHECK_EQ(replay_here(&raw.fixture, 22), 0);
+	CHECK(!find_process(&raw.world, PID_A));
+	CHECK_EQ(give_raw_of_program(&raw, 23, PID_A, 2, 8), 0);
+	CHECK_EQ(replay_here(&raw.fixture, 23), 0);
+	CHECK_EQ(find_process(&raw.world, PID_A)->exec_id, 2);
+	wait_for_tables(&raw.world);
+	CHECK_EQ(drain_retry(raw.fixture.drain, false), 0);
+	check_whole(&raw, 2);
 	raw_close(&raw);
 }
 
