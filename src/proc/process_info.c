@@ -479,6 +479,13 @@ bool process_is_runnable(int32_t pid)
 	return false;
 }
 
+uint64_t process_cpu_ns(int32_t pid)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(pid, &clock) == 0 ? clock_read_ns(clock) : 0;
+}
+
 /*
  * Reads where no memory is, so that no page of the process is touched. Its mappings would not do: since Linux 6.17
  * they are read without the lock. Where /proc/PID/mem is not allowed, the command line takes the lock too, unless the

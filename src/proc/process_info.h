@@ -122,6 +122,9 @@ static inline bool process_status_catches(const struct process_status *status, i
 /* True if a thread of the process runs, or would if there were a CPU for it. Does not block. */
 bool process_is_runnable(int32_t pid);
 
+/* CPU time of all of its threads, with those that have ended; 0 if it has exited. Does not block. */
+uint64_t process_cpu_ns(int32_t pid);
+
 /* Lists the tids of a process, to be freed. 0, -ESRCH or -ENOMEM. */
 int process_threads(int32_t pid, uint32_t **ret, size_t *ret_nr);
 

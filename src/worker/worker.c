@@ -287,10 +287,7 @@ static bool reap(struct worker *worker, const struct process *process)
 /* Returns the CPU time of a process that was not reaped. */
 static uint64_t cpu_ns_of(const struct process *process)
 {
-	clockid_t clock;
-
-	return process->pid && clock_getcpuclockid(process->pid, &clock) == 0 ? clock_read_ns(clock)
-									      : 0;
+	return process->pid ? process_cpu_ns(process->pid) : 0;
 }
 
 /* Kills a worker and resets `process`. file: the file that it worked on, or NULL. */

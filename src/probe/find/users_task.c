@@ -46,15 +46,26 @@ static int take_answer(void *context, const void *bytes, size_t nr, int handles[
 	return 0;
 }
 
+/* The process that did not answer, and its CPU time by then. */
+struct silence {
+	int32_t pid; /* 0: none yet */
+	uint64_t cpu_ns;
+};
+
 /*
  * A process that was interrupted while it had its lock, on a host without a CPU to spare, does not hang: seen for two
- * seconds at a load of 13 on two CPUs. So a process is asked twice, and again as long as it waits for a CPU.
+ * seconds at a load of 13 on two CPUs. So a process is asked twice, and again as long as it waits for a CPU: a thread of
+ * it could run, and none has run since it was last asked. (Beside the thread that hangs, others may be busy.)
  */
-static bool is_starved(const char *doing)
+static bool is_starved(struct silence *silence, const char *doing)
 {
-	int32_t pid;
+	const struct silence before = *silence;
 
-	return sscanf(doing, DOING, &pid) == 1 && process_is_runnable(pid);
+	if (sscanf(doing, DOING, &silence->pid) != 1)
+		return false;
+	silence->cpu_ns = process_cpu_ns(silence->pid);
+	return process_is_runnable(silence->pid) &&
+	       (silence->pid != before.pid || silence->cpu_ns == before.cpu_ns);
 }
 
 static int no_answer(int err, const char *doing, struct error *error)
@@ -93,6 +104,7 @@ int file_users_ask(struct worker *worker, const struct file_users *question, int
 	};
 	const uint64_t end_ns = clock_now_ns() + STARVED_NS;
 	char doing[WORKER_DOING_BYTES];
+	struct silence silence = {0};
 	int err;
 
 	if (!bytes)
@@ -103,9 +115,11 @@ int file_users_ask(struct worker *worker, const struct file_users *question, int
 	if (pid_bytes)
 		memcpy(bytes + sizeof(head) + inode_bytes, question->pids, pid_bytes);
 	err = worker_call_opener(worker, &asked, doing);
-	if (err == -EIO || err == -ETIME)
+	if (err == -EIO || err == -ETIME) {
+		(void)is_starved(&silence, doing);
 		err = worker_call_opener(worker, &asked, doing);
-	while (err == -ETIME && is_starved(doing) && clock_now_ns() < end_ns)
+	}
+	while (err == -ETIME && is_starved(&silence, doing) && clock_now_ns() < end_ns)
 		err = worker_call_opener(worker, &asked, doing);
 	if (err < 0)
 		return no_answer(err, doing, error);
