@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # A user mounts an overlayfs over a folder of root's in a user namespace, and shows another program there under the same
 # path. The host's program must keep its own names; so must a program in such a container.
+#
+# Alone: other tests map thousands of files, and those of a program that lives for two seconds would be looked at too late.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
