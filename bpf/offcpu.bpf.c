@@ -324,7 +324,7 @@ static __noinline void finish_unseen(const struct moment *now, __u64 key,
  * something else meanwhile, or interrupts are not counted as CPU time. Shorter differences than this
  * are between the switch and the program.
  */
-#define MIN_STOLEN_NS 20000
+#define MIN_STOLEN_NS 4000
 
 static __always_inline void end_run(const struct moment *now, struct task_struct *prev, __u64 key,
 				    struct wire_waiting *waiting)

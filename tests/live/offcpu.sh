@@ -6,7 +6,7 @@
 # asleep for the time that it asked for, or longer, and runnable for the rest.
 #
 # The CPU time of a thread is less than its time on a CPU if the hypervisor ran something else meanwhile: in bursts, up
-# to 4 % for the disk. So the sum may be less by waits_stolen_ns, that time of all threads.
+# to 7 % for the disk, some 10 us at each write. So the sum may be less by waits_stolen_ns, that time of all threads.
 #
 # The scheduler counts most of a switch as CPU time of the thread that it switches to, and it is off CPU until the
 # switch is reported: 1.8 us on average for a thread that wakes an idle CPU of a virtual machine, where it rearms timers.
