@@ -102,7 +102,7 @@ static const struct {
 	 CODE("\x53\x48\x83\xec\x20\x90\x48\x83\xc4\x20\x5b\xc3" NOPS_16)},
 	/* push %rbp; mov %rsp,%rbp; sub %rax,%rsp; leave; ret */
 	{"a frame pointer and room by a register",
-	 "0 sp+8 u; 1 sp+16 c-16; 7 fp+16 c-16; 8 sp+8 u; 9 none; ",
+	 "0 sp+8 u; 1 sp+16 c-16; 4 fp+16 c-16; 8 sp+8 u; 9 none; ",
 	 CODE("\x55\x48\x89\xe5\x48\x29\xc4\xc9\xc3" NOPS_16)},
 	/* push %rbp; xor %ebp,%ebp; pop %rbp; ret */
 	{"a number where the frame pointer was", "0 sp+8 u; 1 sp+16 c-16; 4 sp+8 u; 5 none; ",
@@ -130,6 +130,11 @@ static const struct {
 	/* sub $8,%rsp; call; add $8,%rsp; ret */
 	{"a call that returns", "0 sp+8 u; 4 sp+16 u; d sp+8 u; e none; 10 sp+8 u; 11 none; ",
 	 CODE("\x48\x83\xec\x08\xe8\x07\0\0\0\x48\x83\xc4\x08\xc3\x90\x90\xc3" NOPS_16)},
+	/* push %rbp; mov %rsp,%rbp; push %rax; call; mov %rbp,%rsp; pop %rbp; ret: the callee may leave arguments */
+	{"a call in a frame",
+	 "0 sp+8 u; 1 sp+16 c-16; 4 fp+16 c-16; d sp+16 c-16; e sp+8 u; f none; 10 sp+8 u; 11 "
+	 "none; ",
+	 CODE("\x55\x48\x89\xe5\x50\xe8\x06\0\0\0\x48\x89\xec\x5d\xc3\x90\xc3" NOPS_16)},
 	/* ret; data that overlaps the next function */
 	{"data before a function", "0 sp+8 u; 1 none; 3 sp+8 u; 4 none; ",
 	 CODE("\xc3\x48\xb8\xc3" NOPS_16, 0, 3)},

@@ -181,17 +181,21 @@ static struct state merge_states(struct state a, struct state b)
 	return is_known(a) ? a : unknown;
 }
 
+/*
+ * By the frame pointer where it points into the frame, as compilers' rules: while a call lasts, the stack pointer may
+ * have more below it than the callee's rules say. V8's allocation pushes arguments and then jumps to another function.
+ */
 static struct unwind_rule rule_of(struct state state)
 {
 	struct unwind_rule rule = {.cfa = UNWIND_CFA_REGISTER,
-				   .reg = state.depth ? X86_SP : X86_FP,
+				   .reg = state.frame ? X86_FP : X86_SP,
 				   .ra = {.where = UNWIND_AT_CFA, .offset = -WORD_BYTES}};
 
 	if (!is_known(state))
 		return (struct unwind_rule){.cfa = UNWIND_CFA_NONE};
 	if (!state.depth && !state.frame)
 		return (struct unwind_rule){.cfa = UNWIND_CFA_END};
-	rule.offset = WORD_BYTES * (int32_t)(state.depth ? state.depth : state.frame);
+	rule.offset = WORD_BYTES * (int32_t)(state.frame ?: state.depth);
 	if (state.saved == FP_LOST || state.saved == FP_ZERO)
 		rule.fp.where = UNWIND_LOST;
 	else if (state.saved != FP_SAME)
