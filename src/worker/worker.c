@@ -71,8 +71,10 @@
 /*
  * A device on which workers waited in vain this often is not used for a while; after the first time it has a quarter
  * of the time. The deadlines for all others are halved with each such failure, down to an eighth, until there was none
- * for a while: samples wait for the answers.
+ * for a while: samples wait for the answers. Failures so old are not counted any more, nor are those of a file that was
+ * not given up.
  */
+#define FORGIVEN_NS	(600 * NS_PER_SEC)
 #define DEVICE_LATE_MAX 2
 #define DEVICES_MAX	16 /* that are remembered; then the oldest is forgotten */
 #define DEVICE_REST_NS	(60 * NS_PER_SEC)
@@ -138,6 +140,7 @@ struct open_request {
 struct bad_file {
 	struct worker_file file;
 	unsigned nr_failures;
+	uint64_t last_ns;
 };
 
 struct late_device {
@@ -320,6 +323,11 @@ static bool is_same(const struct worker_file *a, const struct worker_file *b)
 	return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
 }
 
+static bool is_forgiven(uint64_t failed_ns)
+{
+	return clock_now_ns() - failed_ns > FORGIVEN_NS;
+}
+
 static struct bad_file *find_bad(struct worker *worker, const struct worker_file *file)
 {
 	size_t nr = worker->nr_bad_files < BAD_FILES_MAX ? worker->nr_bad_files : BAD_FILES_MAX;
@@ -342,6 +350,9 @@ static void blame(struct worker *worker, const struct worker_file *file, const c
 		bad = &worker->bad_files[worker->nr_bad_files++ % BAD_FILES_MAX];
 		*bad = (struct bad_file){.file = *file};
 	}
+	if (bad->nr_failures < FILE_FAILURES_MAX && is_forgiven(bad->last_ns))
+		bad->nr_failures = 0;
+	bad->last_ns = clock_now_ns();
 	if (++bad->nr_failures != FILE_FAILURES_MAX)
 		return;
 	worker->troubles.nr_files_given_up++;
@@ -349,15 +360,21 @@ static void blame(struct worker *worker, const struct worker_file *file, const c
 		text_make_safe(worker->troubles.given_up, path, strlen(path));
 }
 
+/* Its failures are 0 if they are old. */
 static struct late_device *find_device(struct worker *worker, const struct worker_file *file)
 {
 	size_t nr = worker->nr_devices < DEVICES_MAX ? worker->nr_devices : DEVICES_MAX;
 	size_t i;
 
-	for (i = 0; i < nr; i++)
-		if (worker->devices[i].major == file->major &&
-		    worker->devices[i].minor == file->minor)
-			return &worker->devices[i];
+	for (i = 0; i < nr; i++) {
+		struct late_device *device = &worker->devices[i];
+
+		if (device->major != file->major || device->minor != file->minor)
+			continue;
+		if (is_forgiven(device->last_ns))
+			device->nr_late = 0;
+		return device;
+	}
 	return NULL;
 }
 
@@ -382,12 +399,13 @@ static void note_late(struct worker *worker, const struct worker_file *file)
 /* The time for a file is halved so many times: see DEVICE_LATE_MAX. */
 static unsigned halvings_for(struct worker *worker, const struct worker_file *file)
 {
+	const struct late_device *device = find_device(worker, file);
 	unsigned of_all;
 
 	if (clock_now_ns() - worker->last_late_ns > DEVICE_REST_NS)
 		worker->nr_late = 0;
 	of_all = worker->nr_late < MAX_HALVINGS ? worker->nr_late : MAX_HALVINGS;
-	return of_all < LATE_HALVINGS && find_device(worker, file) ? LATE_HALVINGS : of_all;
+	return of_all < LATE_HALVINGS && device && device->nr_late ? LATE_HALVINGS : of_all;
 }
 
 static bool is_device_given_up(struct worker *worker, const struct worker_file *file)
@@ -1139,6 +1157,8 @@ static bool is_stalled(struct worker *worker, struct parser_process *parser)
 	const uint64_t most_ns = STALL_NS >> halvings_for(worker, &parser->question.file);
 	uint64_t cpu_ns;
 
+	if (parser->is_stopped) /* by us; when we did not run for long, neither did pace() */
+		return false;
 	if (now_ns - parser->looked_ns < STALL_LOOK_NS)
 		return false;
 	parser->looked_ns = now_ns;
