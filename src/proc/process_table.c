@@ -32,6 +32,13 @@
 #define SNAPSHOT_REST	   32
 #define REFRESHES_A_SECOND 500
 
+/*
+ * The maps of a process that did not answer in time, since something held its mmap_lock, are read again so many times:
+ * after 10, 80 and 640 s. Each try may leave an opener behind.
+ */
+#define SILENT_TRIES   3
+#define SILENT_REST_NS (10 * NS_PER_SEC)
+
 /* Processes that are checked for having exited unnoticed, in each purge. */
 #define SWEEP_SLOTS 8192
 
@@ -44,7 +51,7 @@
 struct process {
 	int32_t pid;
 	bool is_refused; /* we lack permission to read its mappings */
-	bool is_silent;	 /* its mappings could not be read in time */
+	bool is_silent;	 /* its mappings could not be read in time, once or more */
 	bool is_awaited; /* a snapshot is wanted */
 	/* The program that has the mappings, or is to get the snapshot; {0}: no record showed it yet. */
 	struct program_id program;
@@ -57,7 +64,12 @@ struct process {
 	 * a snapshot is awaited: its first fork or exec since it was wanted. 0: none.
 	 */
 	uint64_t known_ns;
+	/* Its latest fork or exec that arrived; and the one that the mappings follow. */
+	uint64_t changed_ns, since_ns;
 	uint64_t exited_ns; /* 0: running */
+	/* The latest snapshots failed, so many; when the next one may be taken. What is in mappings is not all. */
+	unsigned nr_silent;
+	uint64_t retry_ns;
 	uid_t arranger; /* of its files, see struct file_id; as far as a snapshot of it, or of an ancestor, showed */
 	int32_t parent;	       /* that forked it; 0: not known */
 	uint32_t program_file; /* the first one that it mapped, + 1; 0: not known */
@@ -331,10 +343,16 @@ int process_table_add_mapping(struct process_table *table, int32_t pid,
 	return err;
 }
 
-static void note_failure(struct process_table *table, struct process *process, int err)
+static void note_failure(struct process_table *table, struct process *process,
+			 const struct maps_looked *looked)
 {
-	bool is_refused = err == -EACCES, is_silent = err < 0 && !is_refused;
+	const bool is_refused = looked->err == -EACCES, is_silent = looked->err < 0 && !is_refused;
 
+	process->nr_silent = is_silent ? process->nr_silent + 1 : 0;
+	process->retry_ns = 0;
+	if (is_silent && process->nr_silent <= SILENT_TRIES)
+		process->retry_ns =
+			looked->ended_ns + (SILENT_REST_NS << 3 * (process->nr_silent - 1));
 	table->nr_refused += is_refused && !process->is_refused;
 	table->nr_silent += is_silent && !process->is_silent;
 	process->is_refused |= is_refused;
@@ -362,19 +380,20 @@ int process_table_looked(struct process_table *table, int32_t pid, const struct 
 		return 0;
 	is_over = process->known_ns && process->known_ns <= looked->ended_ns;
 	mappings = process->arriving;
-	if (!mappings && !process->mappings && !is_over)
-		mappings = mappings_new();
-	if (!mappings && !process->mappings && !is_over)
-		return -ENOMEM;
-	note_failure(table, process, looked->err);
+	note_failure(table, process, looked);
 	table->nr_forgotten += looked->is_cut;
 	process->is_awaited = false;
 	process->arriving = NULL;
-	if (!process->known_ns)
+	if (!process->known_ns && !process->retry_ns)
 		process->known_ns = looked->began_ns;
-	if (is_over || !mappings) { /* what is known of an exited process remains */
+	if (is_over) {
 		mappings_unref(mappings);
 		return 0;
+	}
+	if (!mappings) { /* what is known of an exited process remains, and its events are still replayed */
+		if (!process->mappings)
+			process->mappings = mappings_new();
+		return process->mappings ? 0 : -ENOMEM;
 	}
 	table->nr_looked++;
 	mappings_unref(process->mappings);
@@ -385,6 +404,11 @@ int process_table_looked(struct process_table *table, int32_t pid, const struct 
 	process->name[sizeof(process->name) - 1] = '\0';
 	process->began_ns = looked->began_ns;
 	process->ended_ns = looked->ended_ns;
+	/* Of a program that the replay has not reached. */
+	if (process->changed_ns > process->since_ns && process->changed_ns <= looked->began_ns) {
+		process->since_ns = process->changed_ns;
+		process->program = (struct program_id){0};
+	}
 	limit_mappings(table, mappings_nr(mappings)); /* last, because it may free the process */
 	return 0;
 }
@@ -454,9 +478,10 @@ int process_table_ensure(struct process_table *table, int32_t pid, const struct 
 	process = find_or_add(table, pid);
 	if (!process)
 		return -ENOMEM;
-	if (process->is_awaited || !is_doubted(table, process))
+	if (process->is_awaited || !is_doubted(table, process) ||
+	    (process->retry_ns && process->retry_ns > clock_now_ns()))
 		return 0;
-	if (process->mappings && !may_refresh(table, process)) {
+	if (process->mappings && !process->nr_silent && !may_refresh(table, process)) {
 		table->nr_postponed++;
 		return 0;
 	}
@@ -489,6 +514,8 @@ static int arrive_program(struct process_table *table, const struct process_even
 			NULL); /* they are of the new program, which the replay has not reached */
 	if (!process->is_awaited || !process->known_ns)
 		process->known_ns = event->time_ns;
+	if (event->time_ns > process->changed_ns)
+		process->changed_ns = event->time_ns;
 	process->exited_ns = 0; /* purging it now would lose known_ns */
 	return 0;
 }
@@ -531,13 +558,18 @@ static int replay_fork(struct process_table *table, const struct process_event *
 	child->parent = event->parent;
 	if (is_included(child, event))
 		return 0;
+	child->since_ns = event->time_ns;
 	if (parent) {
 		child->program_file = parent->program_file;
 		memcpy(child->name, parent->name, sizeof(child->name));
 	}
-	set_mappings(child, parent ? mappings_ref(parent->mappings) : NULL);
+	child->nr_silent = 0;
+	child->retry_ns = 0;
+	set_mappings(child, parent && !parent->nr_silent ? mappings_ref(parent->mappings) : NULL);
 	if (!child->mappings && child->known_ns <= event->time_ns)
 		child->known_ns = 0;
+	if (child->mappings && is_doubted(table, parent) && child->known_ns == event->time_ns)
+		child->known_ns = parent->known_ns;
 	return 0;
 }
 
@@ -555,6 +587,9 @@ static int replay_exec(struct process_table *table, const struct process_event *
 	if (!none)
 		return -ENOMEM;
 	set_mappings(process, none);
+	process->since_ns = event->time_ns;
+	process->nr_silent = 0;
+	process->retry_ns = 0;
 	process->program_file = 0;
 	memcpy(process->name, event->name, sizeof(process->name));
 	return 0;
@@ -620,6 +655,9 @@ const struct mappings *process_table_mappings(struct process_table *table, int32
 		process->exited_ns = time_ns; /* a thread outlives the leader */
 	if (!program)
 		return process->mappings;
+	if (time_ns <
+	    process->since_ns) /* read late, or of the program before an exec that is included */
+		return NULL;
 	/* In the middle of an exec, the id is still that of the program before, but nothing is mapped. */
 	if (!is_identified(process) && mappings_nr(process->mappings))
 		process->program = *program;

@@ -565,6 +565,117 @@ TEST(process_table_late_snapshot)
 	close_tables(&tables);
 }
 
+/*
+ * A snapshot is of a program whose exec has arrived, and is not replayed yet. The mappings are not those of the program
+ * before.
+ */
+TEST(process_table_snapshot_of_the_next_program)
+{
+	static const struct program_id first = {5, 1}, second = {5, 2};
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event exec = event_of(PROCESS_EXEC, 20, PID_A);
+	struct maps_looked looked = {.began_ns = 30, .ended_ns = 31};
+	struct maps_entry entry = {.start = PAGE, .end = 2 * PAGE, .path = ""};
+
+	deliver_exec(table, 10, PID_A);
+	deliver_map(table, 11, PID_A, 3 * PAGE);
+	CHECK(process_table_mappings(table, PID_A, &first, 15) != NULL);
+	CHECK_EQ(arrive(table, &exec), 0);
+	process_table_rearranged(table, PID_A);
+	CHECK_EQ(process_table_add_mapping(table, PID_A, &entry, false), 0);
+	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
+	CHECK(process_table_mappings(table, PID_A, &first, 16) == NULL);
+	CHECK_EQ(process_table_replay(table, &exec), 0);
+	CHECK(!process_table_awaits(table, PID_A, &second, 40));
+	CHECK(process_table_mappings(table, PID_A, &second, 40) != NULL);
+	CHECK(process_table_tied_mappings(table, PID_A, &first) == NULL);
+	CHECK(has(table, PID_A, 40, PAGE));
+	close_tables(&tables);
+}
+
+/* A sample that is read when the next program's mappings were replayed does not tie them to its own program. */
+TEST(process_table_late_sample_before_an_exec)
+{
+	static const struct program_id first = {5, 1}, second = {5, 2};
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+
+	deliver_exec(table, 20, PID_A);
+	deliver_map(table, 21, PID_A, PAGE);
+	CHECK(process_table_mappings(table, PID_A, &first, 10) == NULL);
+	CHECK(!process_table_awaits(table, PID_A, &second, 22));
+	CHECK(process_table_mappings(table, PID_A, &second, 22) != NULL);
+	close_tables(&tables);
+}
+
+/* A snapshot of a process that is gone by then shows nothing: its events do. */
+TEST(process_table_snapshot_of_nothing)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event exec = event_of(PROCESS_EXEC, 20, PID_A);
+	struct process_event map = event_of(PROCESS_MAP, 21, PID_A);
+	struct maps_looked looked = {.began_ns = 40, .ended_ns = 41};
+
+	map.mapping = (struct mapping){.start = PAGE, .end = 2 * PAGE};
+	CHECK_EQ(arrive(table, &exec), 0);
+	CHECK_EQ(arrive(table, &map), 0);
+	process_table_distrust(table, 25);
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 30), 1);
+	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
+	CHECK_EQ(process_table_replay(table, &exec), 0);
+	CHECK_EQ(process_table_replay(table, &map), 0);
+	CHECK(has(table, PID_A, 42, PAGE));
+	close_tables(&tables);
+}
+
+/* Events of the parent may be missing: so may mappings that the child has from it. */
+TEST(process_table_child_of_a_doubted_parent)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event fork = event_of(PROCESS_FORK, 30, PID_B);
+
+	deliver_exec(table, 10, PID_A);
+	deliver_map(table, 11, PID_A, PAGE);
+	fork.parent = PID_A;
+	CHECK_EQ(arrive(table, &fork), 0);
+	process_table_distrust(table, 25);
+	CHECK_EQ(process_table_replay(table, &fork), 0);
+	CHECK(has(table, PID_B, 31, PAGE));
+	CHECK_EQ(process_table_ensure(table, PID_B, NULL, 40), 1);
+	close_tables(&tables);
+}
+
+/*
+ * The maps could not be read in time: they are read again later, a few times. A child does not inherit the mappings, which
+ * are not known, but is read itself.
+ */
+TEST(process_table_tries_a_silent_process_again)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event fork = event_of(PROCESS_FORK, 20, PID_B);
+	struct maps_looked looked = {.err = -ETIME, .began_ns = clock_now_ns()};
+	unsigned nr;
+
+	looked.ended_ns = looked.began_ns;
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, 5), 1);
+	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
+	CHECK_EQ(process_table_ensure(table, PID_A, NULL, looked.ended_ns), 0); /* not yet */
+	fork.parent = PID_A;
+	CHECK_EQ(arrive(table, &fork), 0);
+	CHECK_EQ(process_table_replay(table, &fork), 0);
+	CHECK_EQ(process_table_ensure(table, PID_B, NULL, looked.ended_ns), 1);
+	looked = (struct maps_looked){.err = -ETIME, .began_ns = 10, .ended_ns = 11};
+	for (nr = 0; nr < 10 && process_table_ensure(table, PID_A + 2, NULL, 5) == 1; nr++)
+		CHECK_EQ(process_table_looked(table, PID_A + 2, &looked), 0);
+	CHECK_EQ(nr, 4);
+	CHECK_EQ(process_table_nr_silent(table), 2);
+	close_tables(&tables);
+}
+
 /* Maps the same file in a process, and returns its number. */
 static uint32_t map_file(struct process_table *table, uint64_t time_ns, int32_t pid)
 {
