@@ -500,12 +500,35 @@ static int find_answer(const struct asking *asking, struct elf_image *image,
 		     : ask(asking, ret);
 }
 
-/* Names nr frames. 0; 1: there is no answer, and none for other frames of the module; or -ENOMEM. */
+/*
+ * True if the same question may be answered another time: a process died, was late or could not be started, or none can
+ * be asked about that device for now.
+ */
+static bool may_answer_later(int err)
+{
+	static const int errors[] = {-EFAULT, -EPROTO,	  -EIO,	   -ETIME,
+				     -EAGAIN, -EHOSTDOWN, -EMFILE, -ENFILE};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++)
+		if (err == errors[i])
+			return true;
+	return false;
+}
+
+/* What name_some() returns, or -ENOMEM. */
+enum {
+	NAMED,
+	NO_ANSWER, /* nor for other frames of the module */
+	NO_ANSWER_YET,
+};
+
+/* Names nr frames. */
 static int name_some(struct asking *asking, size_t nr, struct elf_image *image)
 {
 	cleanup_free struct names_question *question = make_question(asking, nr);
 	struct names_answer answer;
-	bool has_answer;
+	bool has_answer, is_later;
 	int err;
 
 	if (!question)
@@ -514,6 +537,7 @@ static int name_some(struct asking *asking, size_t nr, struct elf_image *image)
 	err = find_answer(asking, image, &answer);
 	if (err == -ENOMEM)
 		return err;
+	is_later = may_answer_later(err);
 	has_answer = err == 0;
 	asking->is_read = has_answer && answer.head.is_read;
 	err = note_code(asking, has_answer ? &answer : NULL);
@@ -523,10 +547,12 @@ static int name_some(struct asking *asking, size_t nr, struct elf_image *image)
 		asking->file->fd = -1; /* another file is there */
 	if (has_answer)
 		names_answer_clear(&answer);
-	return err < 0 ? err : !has_answer;
+	if (err < 0 || has_answer)
+		return err < 0 ? err : NAMED;
+	return is_later ? NO_ANSWER_YET : NO_ANSWER;
 }
 
-/* Names the module's frames. image: of a file that is parsed here. */
+/* Names the module's frames. 0; 1: ask again another time; or -ENOMEM. image: of a file that is parsed here. */
 static int name_in(const struct naming *naming, struct code_file *file, struct elf_image *image)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
@@ -534,6 +560,7 @@ static int name_in(const struct naming *naming, struct code_file *file, struct e
 	cleanup_free struct pending_frame *frames = calloc(naming->nr + 1, sizeof(*frames));
 	struct asking asking = {.naming = naming, .file = file, .frames = frames, .jitdump = -1};
 	size_t nr, part;
+	bool is_later;
 	int err;
 
 	if (!frames)
@@ -544,12 +571,13 @@ static int name_in(const struct naming *naming, struct code_file *file, struct e
 		err = name_some(&asking, part, image);
 		asking.frames += part;
 		nr -= part;
-	} while (err == 0 && nr && read_budget_take(options->budget, 0) == 0);
+	} while (err == NAMED && nr && read_budget_take(options->budget, 0) == 0);
+	is_later = err == NO_ANSWER_YET;
 	symbolizer->result.nr_files_failed += !asking.is_read;
 	asking.is_for_lines = true;
 	if (err >= 0 && !options->leave_files && (options->inlined || options->lines))
 		err = name_lines(&asking);
-	return err < 0 ? err : 0;
+	return err < 0 ? err : is_later;
 }
 
 int name_in_file(const struct naming *naming)

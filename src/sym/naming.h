@@ -22,7 +22,9 @@ struct symbolizer {
 	struct names_state *vdso;     /* the one file that is parsed here: it is the kernel's */
 	struct file_table *elsewhere; /* files found by path; options.files is NULL then */
 	struct debug_link_crcs crcs;
-	size_t nr_frames_tried; /* the profile's frames below this number were tried */
+	size_t nr_frames_tried; /* the profile's frames below this number were tried … */
+	bool *is_untried;	/* … but for those of these modules */
+	size_t nr_modules;	/* … which it has room for */
 	uint64_t lines_ns;	/* time spent on reading DWARF in this run */
 };
 
@@ -42,7 +44,10 @@ struct naming {
 	size_t nr;
 };
 
-/* Name the frames of a module that is a file, the vdso, or a process' JIT-compiled code. 0 or -ENOMEM. */
+/*
+ * Name the frames of a module that is a file, the vdso, or a process' JIT-compiled code. 0; 1: ask again another time;
+ * or -ENOMEM.
+ */
 int name_in_file(const struct naming *naming);
 int name_in_vdso(const struct naming *naming);
 int name_in_run_time(const struct naming *naming);

@@ -117,6 +117,12 @@ static bool may_have_lines(const struct symbolizer *symbolizer, enum module_kind
 	       (kind == MODULE_FILE || kind == MODULE_VDSO);
 }
 
+static bool is_tried(const struct symbolizer *symbolizer, uint32_t module, size_t frame)
+{
+	return frame < symbolizer->nr_frames_tried &&
+	       !(module < symbolizer->nr_modules && symbolizer->is_untried[module]);
+}
+
 static bool is_pending(const struct symbolizer *symbolizer, const struct profile *profile, size_t i,
 		       bool run_time)
 {
@@ -125,7 +131,7 @@ static bool is_pending(const struct symbolizer *symbolizer, const struct profile
 
 	if (kind == MODULE_RUN_TIME || run_time)
 		return kind == MODULE_RUN_TIME && run_time;
-	return i >= symbolizer->nr_frames_tried && name_module[kind] &&
+	return !is_tried(symbolizer, frame->module, i) && name_module[kind] &&
 	       (!profile_is_named(profile, frame) ||
 		(!frame->nr_lines && may_have_lines(symbolizer, kind)));
 }
@@ -170,7 +176,10 @@ static void note_cut(struct symbolizer *symbolizer, const struct naming *naming,
 			       profile_string(naming->profile, module->name));
 }
 
-/* Names one module's frames within its part of the budget. 0; 1 if cut short; or -ENOMEM. */
+/*
+ * Names one module's frames within its part of the budget. 0; 1 if cut short, or no helper process could answer; or
+ * -ENOMEM.
+ */
 static int name_part(struct naming *naming)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
@@ -186,14 +195,15 @@ static int name_part(struct naming *naming)
 	refused = read_budget_end(budget);
 	if (refused < 0)
 		note_cut(symbolizer, naming, refused);
-	return err < 0 ? err : refused < 0;
+	return err < 0 ? err : err > 0 || refused < 0;
 }
 
-/* 0; 1 if a module was cut short; or -ENOMEM. */
+/* 0 or -ENOMEM. */
 static int name_pending(struct naming *naming, const struct pending_frame *pending, size_t nr)
 {
+	struct symbolizer *symbolizer = naming->symbolizer;
 	size_t start, end;
-	int err = 0, cut = 0;
+	int err = 0;
 
 	for (start = 0; start < nr && err >= 0; start = end) {
 		for (end = start + 1; end < nr; end++)
@@ -203,9 +213,27 @@ static int name_pending(struct naming *naming, const struct pending_frame *pendi
 		naming->frames = pending + start;
 		naming->nr = end - start;
 		err = name_part(naming);
-		cut |= err;
+		if (err >= 0 && naming->module < symbolizer->nr_modules)
+			symbolizer->is_untried[naming->module] = err > 0;
 	}
-	return err < 0 ? err : cut;
+	return err < 0 ? err : 0;
+}
+
+/* Makes room for marks of the modules that were added. 0 or -ENOMEM. */
+static int mark_modules(struct symbolizer *symbolizer, const struct profile *profile)
+{
+	const size_t nr = profile_nr_modules(profile), before = symbolizer->nr_modules;
+	bool *marks;
+
+	if (nr <= before)
+		return 0;
+	marks = realloc(symbolizer->is_untried, nr * sizeof(*marks));
+	if (!marks)
+		return -ENOMEM;
+	memset(marks + before, 0, (nr - before) * sizeof(*marks));
+	symbolizer->is_untried = marks;
+	symbolizer->nr_modules = nr;
+	return 0;
 }
 
 static void count(struct symbolizer *symbolizer, const struct profile *profile)
@@ -244,31 +272,28 @@ int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 	struct naming naming = {.symbolizer = symbolizer, .profile = profile};
 	cleanup_free struct pending_frame *pending =
 		calloc(profile_nr_frames(profile) + 1, sizeof(*pending));
-	int err, cut = 0;
+	int err;
 
-	if (!pending)
+	if (!pending || mark_modules(symbolizer, profile) < 0)
 		return -ENOMEM;
 	if (symbolizer->options.worker)
 		worker_take_over(symbolizer->options.worker);
 	else
 		take_limits(symbolizer);
 	err = name_pending(&naming, pending, list_pending(symbolizer, profile, false, pending));
-	if (err >= 0) {
-		cut = err;
+	if (err >= 0)
 		err = name_pending(&naming, pending,
 				   list_pending(symbolizer, profile, true, pending));
-	}
 	if (err < 0)
 		return err;
-	if (!cut)
-		symbolizer->nr_frames_tried = profile_nr_frames(profile);
+	symbolizer->nr_frames_tried = profile_nr_frames(profile);
 	count(symbolizer, profile);
 	return 0;
 }
 
 void symbolizer_change_profile(struct symbolizer *symbolizer)
 {
-	symbolizer->nr_frames_tried = 0;
+	symbolizer->nr_frames_tried = symbolizer->nr_modules = 0;
 }
 
 void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret)
@@ -347,5 +372,6 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	file_table_free(symbolizer->elsewhere);
 	names_state_free(symbolizer->vdso);
 	debuginfod_free(symbolizer->options.places.server);
+	free(symbolizer->is_untried);
 	free(symbolizer);
 }

@@ -75,7 +75,8 @@ void symbolizer_free(struct symbolizer *symbolizer);
 /*
  * Names the frames added since the last call, and JIT-compiled code again if its map has changed. All calls must pass
  * the same profile until symbolizer_change_profile() is called. 0, or -ENOMEM: a frame whose name is not found is no
- * failure. After -ENOMEM, or if the budget cut something short, the next call tries the same frames again.
+ * failure. After -ENOMEM the next call tries the same frames again; and those of a module that the budget cut short, or
+ * for which no helper process could answer.
  */
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile);
 void symbolizer_change_profile(struct symbolizer *symbolizer);

@@ -10,6 +10,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -460,6 +461,29 @@ TEST(symbolizer_names_within_a_budget)
 	CHECK_STR(name_of(&fixture, frame), "stook::test(int)");
 	CHECK_EQ(fixture.result.cuts.nr_by_bytes, 1);
 	CHECK(budget.left_bytes < 1 << 27);
+	close_fixture(&fixture);
+}
+
+/* No helper process could be started for a file: its names come with the next call, and nothing else is asked again. */
+TEST(symbolizer_asks_again_when_nobody_could_answer)
+{
+	struct place own = place_of(mangled_function);
+	struct rlimit before, none;
+	struct fixture fixture;
+	uint32_t frame;
+
+	open_fixture(&fixture, 10);
+	name_all(&fixture);
+	frame = add_frame(&fixture, add_file(&fixture, own.path), own.offset);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	name_all(&fixture);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_EQ(profile_frame(fixture.profile, frame)->function, 0);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "stook::test(int)");
 	close_fixture(&fixture);
 }
 
