@@ -108,7 +108,19 @@ static int parse_quoted(struct parser *parser, char *to)
 	return 0;
 }
 
-/* Parses a word or a quoted text; the caller frees *ret. A regular expression may contain signs, too, except blanks. */
+/* A regular expression may contain signs, too, also a single '|', except blanks. */
+static size_t unquoted_length(const char *at, bool is_regex)
+{
+	size_t nr;
+
+	if (!is_regex)
+		return strcspn(at, " \t\n()&|!=~\"");
+	for (nr = strcspn(at, " \t\n)&\"|"); at[nr] == '|' && at[nr + 1] != '|';)
+		nr += 1 + strcspn(at + nr + 1, " \t\n)&\"|");
+	return nr;
+}
+
+/* Parses a word or a quoted text; the caller frees *ret. */
 static int parse_text(struct parser *parser, bool is_regex, char **ret)
 {
 	cleanup(cleanup_free_pointer) char *text = NULL;
@@ -124,7 +136,7 @@ static int parse_text(struct parser *parser, bool is_regex, char **ret)
 		if (result < 0)
 			return result;
 	} else {
-		nr = strcspn(parser->at, is_regex ? " \t\n)&\"" : " \t\n()&|!=~\"");
+		nr = unquoted_length(parser->at, is_regex);
 		if (!nr)
 			return fail(parser,
 				    is_regex ? "missing regular expression" : "missing text");
