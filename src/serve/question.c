@@ -170,19 +170,21 @@ static void hint_values(struct store *store, const struct store_query *wanted, s
 
 /*
  * A sample of time on a CPU stands for so many nanoseconds, on average: the governor of the agent may have changed the
- * rate. Tables need that for errors.
+ * rate. Tables need that for errors. Where samples were not counted, as by the agent itself, the longest period of the
+ * epochs makes errors rather too large.
  */
-static void set_period(struct profile *profile)
+static void set_period(struct profile *profile, uint64_t most_period_ns)
 {
 	struct profile_origin origin = *profile_origin(profile);
 	int samples = profile_find_value(profile, "samples");
 	uint64_t nr = samples > 0 ? profile_value_total(profile, (size_t)samples) : 0;
+	uint64_t period = nr ? profile_total(profile) / nr : most_period_ns;
 	int64_t unit = profile_add_string(profile, "nanoseconds");
 
-	if (!nr || unit < 0 || strcmp(profile_value_name(profile, 0), PROFILE_CPU_TIME) != 0)
+	if (!period || unit < 0 || strcmp(profile_value_name(profile, 0), PROFILE_CPU_TIME) != 0)
 		return;
 	origin.unit = (uint32_t)unit;
-	origin.period = profile_total(profile) / nr;
+	origin.period = period;
 	profile_set_origin(profile, &origin);
 }
 
@@ -206,7 +208,7 @@ int question_ask(struct store *store, const struct store_query *query,
 	if (err == -EINVAL)
 		hint_values(store, &wanted, error);
 	if (!err)
-		set_period(*ret);
+		set_period(*ret, ret_answer->most_period_ns);
 	return err;
 }
 
