@@ -74,6 +74,7 @@ static int join(struct interval *into, struct interval *from)
 	if (err == 0)
 		err = profile_merge_part(last->profile, part->profile);
 	last->ended_ns = part->ended_ns;
+	last->measured_ns += part->measured_ns;
 	last->lost += part->lost;
 	if (last->period_ns != part->period_ns)
 		last->period_ns = 0;
