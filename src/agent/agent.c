@@ -109,6 +109,7 @@ enum {
 
 struct agent {
 	struct agent_options *options;
+	char *first_text; /* of the configuration: options refer to it that are not read again */
 	const struct agent_reader *reader;
 	struct collector collector;
 	struct stacks stacks;
@@ -628,12 +629,14 @@ static int take_options(struct agent *agent, struct agent_options *next, struct 
 
 	if (!settings)
 		return error_no_memory(error, "");
-	if (strcmp(options->store_path, next->store_path) != 0)
+	if (strcmp(agent->keeper.path, next->store_path) != 0)
 		complain("the store stays '%s': another one needs another agent",
 			 agent->keeper.path);
 	err = samples ? stop_session(agent, error) : 0;
 	keeper_set(&agent->keeper, settings);
 	exchange(options, next);
+	if (!agent->first_text)
+		agent->first_text = take_pointer(&next->config_text);
 	agent->nr_halvings = 0;
 	size_pools(agent);
 	agent->governor.limits.budget = options->budget;
@@ -682,9 +685,7 @@ static int look_for_file(struct agent *agent, struct error *error)
 {
 	const char *path = agent->options->pause_path;
 
-	if (!path)
-		return 0;
-	if (access(path, F_OK) == 0)
+	if (path && access(path, F_OK) == 0)
 		return pause_for(agent, PAUSED_BY_FILE, "the file of --pause-file is there", error);
 	end_pause(agent, PAUSED_BY_FILE);
 	return 0;
@@ -1050,6 +1051,7 @@ int agent_run(struct agent_options *options, const struct agent_reader *reader)
 	keeper_close(&agent.keeper);
 	process_labels_free(agent.own_labels);
 	end_server(&agent);
+	free(agent.first_text);
 	service_close(&agent.service);
 	cleanup_close_fd(&agent.signal_fd);
 	return status;

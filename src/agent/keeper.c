@@ -24,6 +24,7 @@
 #define EPOCHS_NS (24 * 3600 * NS_PER_SEC)
 
 #define EXPIRE_NS (60 * NS_PER_SEC) /* between two removals of what is too old */
+#define SLICE_NS  (10 * NS_PER_SEC) /* between two parts of one, without epochs */
 
 #define NOTHING_KEPT UINT64_MAX /* for keeper.kept_from */
 
@@ -312,6 +313,8 @@ void keeper_expire(struct keeper *keeper)
 	take_settings(keeper);
 	if (keeper->store && keeper->is_settled)
 		expire(keeper);
+	if (keeper->expire_ns <= clock_now_ns()) /* there is more to do */
+		keeper->expire_ns = clock_now_ns() + SLICE_NS;
 	(void)pthread_mutex_unlock(&keeper->lock);
 }
 
