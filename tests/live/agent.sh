@@ -279,15 +279,6 @@ check "… the next agent says how many have no names" says 'before it had named
 check_equal "… and keeps them" "$(nr_epochs) $(measured_ms) $(sum_of comm agent_load)" "$epochs $measured $kept"
 end_agent
 
-# At the end of the agent they are named after all, together.
-rm -f "$STORE"*
-agent --store "$STORE" --budget 0.02%
-wait_until 30 has_epochs 8
-epochs=$(nr_epochs) measured=$(measured_ms)
-end_agent
-check "epochs that are named together ($(nr_epochs) of $epochs) measured as long ($(measured_ms) ms, $measured before)" \
-	test "$(nr_epochs)" -lt "$epochs" -a "$(measured_ms)" -ge "$measured"
-
 # --- a store that fails -----------------------------------------------------------------------------------------
 
 rm -f "$STORE"*
