@@ -35,7 +35,8 @@ struct asking {
 	const struct names_question *question; /* the offsets follow it */
 	const struct pending_frame *frames;    /* of each offset */
 	bool is_for_lines;		       /* only then are files served that others refer to */
-	bool is_read; /* the last answer is about a file that could be read */
+	bool is_read;  /* the last answer is about a file that could be read */
+	bool is_later; /* there was no answer to the last question, but may be another time */
 	/* For JIT-compiled code: */
 	const struct perf_map_file *perf_map; /* NULL: none */
 	int jitdump;			      /* -1: none */
@@ -500,35 +501,19 @@ static int find_answer(const struct asking *asking, struct elf_image *image,
 		     : ask(asking, ret);
 }
 
-/*
- * True if the same question may be answered another time: a process died, was late or could not be started, or none can
- * be asked about that device for now.
- */
+/* True if a process may answer another time: also when none could be started, or none may be asked about that device. */
 static bool may_answer_later(int err)
 {
-	static const int errors[] = {-EFAULT, -EPROTO,	  -EIO,	   -ETIME,
-				     -EAGAIN, -EHOSTDOWN, -EMFILE, -ENFILE};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(errors); i++)
-		if (err == errors[i])
-			return true;
-	return false;
+	return worker_may_answer_later(err) || err == -EHOSTDOWN || err == -EMFILE ||
+	       err == -ENFILE;
 }
 
-/* What name_some() returns, or -ENOMEM. */
-enum {
-	NAMED,
-	NO_ANSWER, /* nor for other frames of the module */
-	NO_ANSWER_YET,
-};
-
-/* Names nr frames. */
+/* Names nr frames. 0; 1: there is no answer, and none for other frames of the module; or -ENOMEM. */
 static int name_some(struct asking *asking, size_t nr, struct elf_image *image)
 {
 	cleanup_free struct names_question *question = make_question(asking, nr);
 	struct names_answer answer;
-	bool has_answer, is_later;
+	bool has_answer;
 	int err;
 
 	if (!question)
@@ -537,7 +522,7 @@ static int name_some(struct asking *asking, size_t nr, struct elf_image *image)
 	err = find_answer(asking, image, &answer);
 	if (err == -ENOMEM)
 		return err;
-	is_later = may_answer_later(err);
+	asking->is_later = may_answer_later(err);
 	has_answer = err == 0;
 	asking->is_read = has_answer && answer.head.is_read;
 	err = note_code(asking, has_answer ? &answer : NULL);
@@ -547,9 +532,7 @@ static int name_some(struct asking *asking, size_t nr, struct elf_image *image)
 		asking->file->fd = -1; /* another file is there */
 	if (has_answer)
 		names_answer_clear(&answer);
-	if (err < 0 || has_answer)
-		return err < 0 ? err : NAMED;
-	return is_later ? NO_ANSWER_YET : NO_ANSWER;
+	return err < 0 ? err : !has_answer;
 }
 
 /* Names the module's frames. 0; 1: ask again another time; or -ENOMEM. image: of a file that is parsed here. */
@@ -560,7 +543,6 @@ static int name_in(const struct naming *naming, struct code_file *file, struct e
 	cleanup_free struct pending_frame *frames = calloc(naming->nr + 1, sizeof(*frames));
 	struct asking asking = {.naming = naming, .file = file, .frames = frames, .jitdump = -1};
 	size_t nr, part;
-	bool is_later;
 	int err;
 
 	if (!frames)
@@ -571,13 +553,12 @@ static int name_in(const struct naming *naming, struct code_file *file, struct e
 		err = name_some(&asking, part, image);
 		asking.frames += part;
 		nr -= part;
-	} while (err == NAMED && nr && read_budget_take(options->budget, 0) == 0);
-	is_later = err == NO_ANSWER_YET;
+	} while (err == 0 && nr && read_budget_take(options->budget, 0) == 0);
 	symbolizer->result.nr_files_failed += !asking.is_read;
 	asking.is_for_lines = true;
 	if (err >= 0 && !options->leave_files && (options->inlined || options->lines))
 		err = name_lines(&asking);
-	return err < 0 ? err : is_later;
+	return err < 0 ? err : asking.is_later;
 }
 
 int name_in_file(const struct naming *naming)

@@ -24,6 +24,7 @@
 #ifndef STOOK_WORKER_WORKER_H
 #define STOOK_WORKER_WORKER_H
 
+#include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -221,6 +222,12 @@ void worker_set_opener_niceness(struct worker *worker, int niceness);
  * -EMSGSIZE: longer than most_bytes.
  */
 int worker_fetch(struct worker *worker, enum parser parser, void **ret_bytes, size_t *ret_nr);
+
+/* True for errors after which another worker may answer the same question: one died or was late, or is in its pause. */
+static inline bool worker_may_answer_later(int err)
+{
+	return err == -EAGAIN || err == -ETIME || err == -EFAULT || err == -EPROTO || err == -EIO;
+}
 
 /*
  * Returns a descriptor that is readable when worker_step() has a reply to read. Deadlines do not make it

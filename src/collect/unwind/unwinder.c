@@ -460,8 +460,7 @@ static void drop_unused(struct unwinder *unwinder)
 /* True for errors after which a table may be compiled later: of memory, of workers, and of time limits. */
 static bool is_temporary(int err)
 {
-	return err == -ENOMEM || err == -EAGAIN || err == -ETIME || err == -EFAULT ||
-	       err == -EPROTO || err == -EIO;
+	return err == -ENOMEM || worker_may_answer_later(err);
 }
 
 static void take_table(struct unwinder *unwinder, struct made_table *made)
