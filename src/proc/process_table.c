@@ -404,7 +404,7 @@ int process_table_looked(struct process_table *table, int32_t pid, const struct 
 	process->name[sizeof(process->name) - 1] = '\0';
 	process->began_ns = looked->began_ns;
 	process->ended_ns = looked->ended_ns;
-	/* Of a program that the replay has not reached. */
+	/* The snapshot is of a program whose fork or exec the replay has not reached. */
 	if (process->changed_ns > process->since_ns && process->changed_ns <= looked->began_ns) {
 		process->since_ns = process->changed_ns;
 		process->program = (struct program_id){0};
@@ -547,6 +547,15 @@ static bool is_included(const struct process *process, const struct process_even
 	return event->time_ns <= process->began_ns;
 }
 
+/* The replay has reached a fork or exec. Takes the mappings that the program begins with; NULL: unknown. */
+static void begin_program(struct process *process, struct mappings *mappings, uint64_t time_ns)
+{
+	set_mappings(process, mappings);
+	process->since_ns = time_ns;
+	process->nr_silent = 0;
+	process->retry_ns = 0;
+}
+
 static int replay_fork(struct process_table *table, const struct process_event *event)
 {
 	struct process *child = find_or_add(table, event->pid);
@@ -558,14 +567,12 @@ static int replay_fork(struct process_table *table, const struct process_event *
 	child->parent = event->parent;
 	if (is_included(child, event))
 		return 0;
-	child->since_ns = event->time_ns;
 	if (parent) {
 		child->program_file = parent->program_file;
 		memcpy(child->name, parent->name, sizeof(child->name));
 	}
-	child->nr_silent = 0;
-	child->retry_ns = 0;
-	set_mappings(child, parent && !parent->nr_silent ? mappings_ref(parent->mappings) : NULL);
+	begin_program(child, parent && !parent->nr_silent ? mappings_ref(parent->mappings) : NULL,
+		      event->time_ns);
 	if (!child->mappings && child->known_ns <= event->time_ns)
 		child->known_ns = 0;
 	if (child->mappings && is_doubted(table, parent) && child->known_ns == event->time_ns)
@@ -586,10 +593,7 @@ static int replay_exec(struct process_table *table, const struct process_event *
 	none = mappings_new();
 	if (!none)
 		return -ENOMEM;
-	set_mappings(process, none);
-	process->since_ns = event->time_ns;
-	process->nr_silent = 0;
-	process->retry_ns = 0;
+	begin_program(process, none, event->time_ns);
 	process->program_file = 0;
 	memcpy(process->name, event->name, sizeof(process->name));
 	return 0;

@@ -115,7 +115,7 @@ int process_table_replay(struct process_table *table, const struct process_event
 const struct mappings *process_table_mappings(struct process_table *table, int32_t pid,
 					      const struct program_id *program, uint64_t time_ns);
 
-/* Those that a record has tied to the program; NULL if none has: they may be the next program's. */
+/* Returns the mappings of pid if a record has tied them to the program, else NULL: they may be the next program's. */
 const struct mappings *process_table_tied_mappings(const struct process_table *table, int32_t pid,
 						   const struct program_id *program);
 
