@@ -52,6 +52,15 @@ struct silence {
 	uint64_t cpu_ns;
 };
 
+static struct silence silence_of(const char *doing)
+{
+	struct silence silence = {0};
+
+	if (sscanf(doing, DOING, &silence.pid) == 1)
+		silence.cpu_ns = process_cpu_ns(silence.pid);
+	return silence;
+}
+
 /*
  * A process that was interrupted while it had its lock, on a host without a CPU to spare, does not hang: seen for two
  * seconds at a load of 13 on two CPUs. So a process is asked twice, and again as long as it waits for a CPU: a thread of
@@ -61,10 +70,8 @@ static bool is_starved(struct silence *silence, const char *doing)
 {
 	const struct silence before = *silence;
 
-	if (sscanf(doing, DOING, &silence->pid) != 1)
-		return false;
-	silence->cpu_ns = process_cpu_ns(silence->pid);
-	return process_is_runnable(silence->pid) &&
+	*silence = silence_of(doing);
+	return silence->pid && process_is_runnable(silence->pid) &&
 	       (silence->pid != before.pid || silence->cpu_ns == before.cpu_ns);
 }
 
@@ -116,7 +123,7 @@ int file_users_ask(struct worker *worker, const struct file_users *question, int
 		memcpy(bytes + sizeof(head) + inode_bytes, question->pids, pid_bytes);
 	err = worker_call_opener(worker, &asked, doing);
 	if (err == -EIO || err == -ETIME) {
-		(void)is_starved(&silence, doing);
+		silence = silence_of(doing);
 		err = worker_call_opener(worker, &asked, doing);
 	}
 	while (err == -ETIME && is_starved(&silence, doing) && clock_now_ns() < end_ns)
