@@ -111,12 +111,11 @@ static int parse_quoted(struct parser *parser, char *to)
 /* A regular expression may contain signs, too, also a single '|', except blanks. */
 static size_t unquoted_length(const char *at, bool is_regex)
 {
-	size_t nr;
+	const char *const ends = is_regex ? " \t\n)&\"|" : " \t\n()&|!=~\"";
+	size_t nr = strcspn(at, ends);
 
-	if (!is_regex)
-		return strcspn(at, " \t\n()&|!=~\"");
-	for (nr = strcspn(at, " \t\n)&\"|"); at[nr] == '|' && at[nr + 1] != '|';)
-		nr += 1 + strcspn(at + nr + 1, " \t\n)&\"|");
+	while (is_regex && at[nr] == '|' && at[nr + 1] != '|')
+		nr += 1 + strcspn(at + nr + 1, ends);
 	return nr;
 }
 

@@ -74,12 +74,12 @@
  * for a while: samples wait for the answers. Failures so old are not counted any more, nor are those of a file that was
  * not given up.
  */
-#define FORGIVEN_NS	(600 * NS_PER_SEC)
 #define DEVICE_LATE_MAX 2
 #define DEVICES_MAX	16 /* that are remembered; then the oldest is forgotten */
 #define DEVICE_REST_NS	(60 * NS_PER_SEC)
 #define MAX_HALVINGS	3
 #define LATE_HALVINGS	2 /* for a device that was late once */
+#define FORGIVEN_NS	(600 * NS_PER_SEC)
 
 /* A compromised parser could keep stook busy with replies and requests: limits for a step and a question. */
 #define STEP_REPLIES_MAX   16

@@ -182,8 +182,9 @@ static struct state merge_states(struct state a, struct state b)
 }
 
 /*
- * By the frame pointer where it points into the frame, as compilers' rules: while a call lasts, the stack pointer may
- * have more below it than the callee's rules say. V8's allocation pushes arguments and then jumps to another function.
+ * The rule goes by the frame pointer where that points into the frame, as compilers' rules do. The stack pointer of a
+ * caller is found by the rules of its callee, which miss arguments that another function pushed before it jumped to the
+ * callee, as V8's allocation does.
  */
 static struct unwind_rule rule_of(struct state state)
 {
