@@ -1692,10 +1692,13 @@ int worker_call_opener(struct worker *worker, const struct opener_question *ques
 	doing[0] = '\0';
 	if (err < 0)
 		return err;
-	for (worker_step(worker); worker->asked; worker_step(worker)) {
+	worker_step(worker);
+	while (worker->asked) {
 		(void)wait_a_moment(worker, -1, LOOK_MS);
+		worker_step(worker); /* if we were late ourselves, its answer is here */
 		/* Earlier calls may be looks, which are not to blame. */
-		if (clock_now_ns() >= end_ns && worker->nr_sent && is_task(worker->calls[0])) {
+		if (worker->asked && clock_now_ns() >= end_ns && worker->nr_sent &&
+		    is_task(worker->calls[0])) {
 			worker->troubles.nr_openers_late++;
 			lose_opener(worker, -ETIME);
 		}

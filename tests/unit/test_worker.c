@@ -1020,15 +1020,15 @@ TEST(worker_opener_answers)
 	char doing[WORKER_DOING_BYTES];
 	struct parts parts = {0};
 
-	CHECK_EQ(call_opener(worker, "", NS_PER_SEC, &parts, doing), 0);
+	CHECK_EQ(call_opener(worker, "", 20 * NS_PER_SEC, &parts, doing), 0);
 	CHECK_STR(parts.text, "");
-	CHECK_EQ(call_opener(worker, "php", NS_PER_SEC, &parts, doing), 0);
+	CHECK_EQ(call_opener(worker, "php", 20 * NS_PER_SEC, &parts, doing), 0);
 	CHECK_STR(parts.text, "parthandlespart");
 	CHECK_EQ(parts.nr_handles, 2);
-	CHECK_EQ(call_opener(worker, "p?p", NS_PER_SEC, &parts, doing), -EXDEV);
+	CHECK_EQ(call_opener(worker, "p?p", 20 * NS_PER_SEC, &parts, doing), -EXDEV);
 	CHECK_STR(parts.text, "part");
 	check_goes_on(worker); /* a parser beside it */
-	CHECK_EQ(call_opener(worker, "p", NS_PER_SEC, &parts, doing), 0);
+	CHECK_EQ(call_opener(worker, "p", 20 * NS_PER_SEC, &parts, doing), 0);
 	CHECK_STR(doing, "");
 	worker_free(worker);
 }
@@ -1065,6 +1065,6 @@ TEST(worker_opener_is_late)
 	CHECK_STR(troubles_of(worker).silent, "thing 2");
 	CHECK_EQ(call_opener(worker, "ssssssss", NS_PER_SEC, &parts, doing), -ETIME);
 	CHECK_EQ(troubles_of(worker).nr_openers_late, 2);
-	CHECK_EQ(call_opener(worker, "p", NS_PER_SEC, &parts, doing), 0);
+	CHECK_EQ(call_opener(worker, "p", 20 * NS_PER_SEC, &parts, doing), 0);
 	worker_free(worker);
 }
