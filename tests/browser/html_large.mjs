@@ -2,7 +2,7 @@
 // is painted, and 100 ms for each action; the figures are printed beside the targets. Because a
 // machine may be slow or busy, the test only fails at SLACK times the targets.
 //
-// Run this test alone: it measures response times.
+// Alone: it measures response times.
 
 import assert from "node:assert/strict";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";

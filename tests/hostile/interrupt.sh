@@ -157,7 +157,7 @@ wait "$run"
 check_equal "under nohup SIGINT ends it" $? 0
 
 # timeout(1) sends its signal to its child and to its process group: they count as one signal.
-timeout -s INT 2 "$STOOK" profile -f -F 199 -p "$nameless" >"$T/out" 2>"$T/err" </dev/null
+timeout -s INT 5 "$STOOK" profile -f -F 199 -p "$nameless" >"$T/out" 2>"$T/err" </dev/null
 check "timeout -s INT: the result is written" test "$(sum_matching nameless)" -gt 20
 
 # --- symbolize -----------------------------------------------------------------------------------------

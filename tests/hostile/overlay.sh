@@ -52,7 +52,9 @@ chmod 755 "$T/forge" "$T/lies"
 
 # shellcheck disable=SC2016
 profile -a -F 997 --by comm -f -- bash -c '
-	"${@:2}" sh "$0/forge" "$0" "$0/victim" >"$0/forged" & sleep 1.5; "$0/victim/victim" 1; kill -KILL $!' \
+	"${@:2}" sh "$0/forge" "$0" "$0/victim" >"$0/forged" &
+	for try in $(seq 200); do [ -s "$0/forged" ] && break; sleep 0.1; done
+	"$0/victim/victim" 1; kill -KILL $!' \
 	"$T" x "${in_container[@]}"
 check_equal "the user's mount shows another program" "$(cat "$T/forged")" True
 check_equal "the run's status" "$STATUS" 0

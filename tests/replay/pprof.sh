@@ -109,9 +109,9 @@ flame_graph_total() {
 		>"$T/http" 2>&1 &
 	pid=$!
 	STARTED+=("$pid")
-	for _ in $(seq 50); do
+	for _ in $(seq 600); do
 		url=$(sed -n 's/.* on \(http:.*\)/\1/p' "$T/http")
-		[ -z "$url" ] || break
+		if [ -n "$url" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
 		sleep 0.1
 	done
 	curl -s -m 10 "$url/ui/flamegraph" |

@@ -358,10 +358,11 @@ TEST(java_attach_keeps_its_time)
 	for (i = 0; i < ARRAY_SIZE(plays); i++) {
 		start(&jvm, &plays[i]);
 		begin_ns = clock_now_ns();
-		CHECK_EQ(ask(&jvm, NS_PER_SEC / 4, &error), -ETIME);
+		CHECK_EQ(ask(&jvm, NS_PER_SEC, &error), -ETIME);
 		took_ns = clock_now_ns() - begin_ns;
 		check_words(&error, -ETIME, "did not answer in time");
-		CHECK(took_ns >= NS_PER_SEC / 4 && took_ns < NS_PER_SEC);
+		/* It would take for ever. The host may stand still for seconds. */
+		CHECK(took_ns >= NS_PER_SEC && took_ns < 20 * NS_PER_SEC);
 		CHECK_EQ(jvm.seen->nr_quits, 1);
 		stop(&jvm);
 	}

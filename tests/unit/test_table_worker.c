@@ -274,6 +274,17 @@ static bool make_table(const struct desk *desk, int fd, bool may_cache, uint32_t
 	return made.from_cache;
 }
 
+/* The table is in the cache. If the host runs other things for so long that a table takes its place, it is asked again. */
+static bool is_cached(const struct desk *desk, int fd, uint32_t nr_pages)
+{
+	const uint64_t until_ns = clock_now_ns() + 60 * NS_PER_SEC;
+	bool is;
+
+	while (!(is = make_table(desk, fd, true, nr_pages)) && clock_now_ns() < until_ns)
+		;
+	return is;
+}
+
 /* Waits until so many tables are stored, which a thread does. */
 static void wait_for_stored(const char *folder, int nr)
 {
@@ -305,13 +316,13 @@ TEST(table_worker_asks_the_cache_first)
 	CHECK(!make_table(&desk, one, true, 3));
 	wait_for_stored(folder, 1);
 	CHECK(!make_table(&desk, other, true, 4));
-	CHECK(make_table(&desk, one, true, 3));
-	CHECK(make_table(&desk, liar, true, 3));
+	CHECK(is_cached(&desk, one, 3));
+	CHECK(is_cached(&desk, liar, 3));
 	CHECK(!make_table(&desk, liar, false, 9));
-	CHECK(make_table(&desk, one, true, 3));
+	CHECK(is_cached(&desk, one, 3));
 	close_desk(&desk);
 	desk = open_desk_with(unwind_cache_open(folder, 1 << 20, NULL)); /* in another run */
-	CHECK(make_table(&desk, other, true, 4));
+	CHECK(is_cached(&desk, other, 4));
 	close_desk(&desk);
 	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
 	CHECK_EQ(system(command), 0);

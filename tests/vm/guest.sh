@@ -49,6 +49,9 @@ start() {
 	sleep 0.5
 }
 
+# opens_events PID: true once its perf events are open.
+opens_events() { for fd in "/proc/$1/fd"/*; do readlink "$fd"; done 2>/dev/null | grep -q perf_event; }
+
 stop() {
 	kill -KILL "$@" 2>/dev/null
 	wait "$@" 2>/dev/null

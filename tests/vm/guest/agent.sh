@@ -7,7 +7,7 @@ agent() {
 	STATUS=$?
 }
 
-start stacks 60
+start stacks 100000
 load=$PID
 agent --budget 0.001% -v
 check "status 0" test "$STATUS" -eq 0
@@ -20,18 +20,28 @@ check "off-CPU: status 0" test "$STATUS" -eq 0
 check "off-CPU: epochs are stored" grep -qE ' [1-9][0-9]* epochs stored, 0 dropped' err
 rm -f store*
 : >pause
-said_so() { until grep -q "$1" err; do sleep 1; done; }
-(said_so paused && rm pause && said_so resumed && sleep 3 && pkill -INT -o -x stook) &
-agent --pause-file pause --budget off -d 30
+says() { # says WORDS: waits for them
+	for _ in $(seq 200); do
+		! grep -q "$1" err || return 0
+		sleep 1
+	done
+	return 1
+}
+stook agent --store store --epoch 1 --budget off --pause-file pause >out 2>err </dev/null &
+run=$!
+says paused && rm pause && says resumed && sleep 3
+kill -TERM $run
+wait $run
+STATUS=$?
 check "a pause: status 0" test "$STATUS" -eq 0
 check "a pause: it resumes" grep -q resumed err
 check "a pause: epochs are stored" grep -qE ' [1-9][0-9]* epochs stored, 0 dropped' err
 # The server's clock: here it makes system calls for it, which its filter must let pass.
-stook agent --store served --epoch 1 --budget off --listen unix:page -d 8 >out 2>err </dev/null &
-served=$!
-until grep -q sampling err; do sleep 1; done
-sleep 5
+stook agent --store served --epoch 1 --budget off --listen unix:page >out 2>err </dev/null &
+run=$!
+says sampling && sleep 5
 check "the server runs" pidof stook-server
-wait $served
+kill -TERM $run
+wait $run
 check "the server did not end" test "$(grep -c 'server' err)" -eq 0
 stop "$load"

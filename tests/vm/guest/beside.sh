@@ -45,7 +45,6 @@ check "off-CPU time: every nanosecond is accounted for" test -z "$(holds stats.1
 check "samples: every one is accounted for" test -z "$(holds stats.2)"
 [ $nr -lt 3 ] || check "locks: every nanosecond is accounted for" test -z "$(holds stats.3)"
 # Likewise stacks at sched_switch, and the kernel's own count of a program's switches.
-opens_events() { for fd in "/proc/$1/fd"/*; do readlink "$fd"; done 2>/dev/null | grep -q perf_event; } # PID
 mkfifo go
 sh -c 'read x <go; exec switches 2 0 >truth' &
 target=$!

@@ -27,7 +27,7 @@ law() { # law NAME ARGUMENT…
 	fi
 }
 
-start stacks 60
+start stacks 100000
 law "calm" -a -F 199
 check "calm: nothing is lost" test "$(stat_of lost_total)" -eq 0
 law "tiny ring" -a -F 999 --ring-bytes 4096
@@ -38,7 +38,7 @@ law "a name that matches nothing" -a -F 199 --comm '^nothing$'
 check "a name that matches nothing: all hidden or filtered" test "$(stat_of shown)" -eq 0
 stop "$PID"
 
-start forkstorm 30 2
+start forkstorm 100000 2
 law "fork storm" -a -F 199
 law "fork storm, -p" -p "$PID" -F 199
 stop "$PID"

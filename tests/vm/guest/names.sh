@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Functions of a program and of the kernel are symbolized.
 
-start spin 20
+start spin 100000
 profile -f -e cpu-clock -F 199 -d 1 -a
 spin=$(sum_matching '^spin;.*;main;spin_outer;spin_inner( |;)')
 check "user functions" test "$(percent "$spin" "$(sum_matching '^spin;')")" -ge 90 -a "$spin" -ge 10
