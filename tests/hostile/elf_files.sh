@@ -20,7 +20,7 @@ run_file() {
 	python3 tests/tools/hostile_elf.py "$kind" "$T/file" || { fail "$kind" "no file" && return; }
 	start "${AS_USER[@]}" "$PROGRAMS/attacker" code "$T/file" 0x10000
 	wait_until 20 grep -q ready "$T/started" || note "$(cat "$T/started")"
-	LIMIT=60 profile -p "$PID" -F 99 -f "$@" 1
+	LIMIT=60 profile_for 50 "$PID" -p "$PID" -F 99 -f "$@"
 	check_equal "$kind: ends" $STATUS 0
 	used_us=$(($(stat_of user_us) + $(stat_of sys_us)))
 	check "$kind: CPU time ($used_us us)" [ $used_us -lt $((cpu_s * 1000000)) ]

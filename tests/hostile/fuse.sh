@@ -37,7 +37,7 @@ for i in 1 2 3 4 5 6; do
 	wait_until 10 grep -q ready "$T/started" || note "$(cat "$T/started")"
 	options=()
 	[ $((i % 2)) -eq 0 ] || options=(--inline --lines)
-	LIMIT=60 profile -p "$PID" -F 99 -f "${options[@]}" 1
+	LIMIT=60 profile_for 50 "$PID" -p "$PID" -F 99 -f "${options[@]}"
 	law_holds "$T/stats" "$T/out" || bad="$bad law"
 	[ "$STATUS" -eq 0 ] || bad="$bad status $STATUS in run $i: $(tail -n 1 "$T/err")"
 	[ "$(sum_folded <"$T/out")" -gt 10 ] || bad="$bad no samples in run $i"

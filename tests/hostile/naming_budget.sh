@@ -77,7 +77,7 @@ if command -v python3 >/dev/null; then
 	note "$(stat -c '%n: %s bytes, %b blocks' "$T/hollow")"
 	start_as_nobody "$T/hollow" 60
 	sleep 0.5
-	profile -F 199 -d 1 -f -p "$PID"
+	profile_for 100 "$PID" -F 199 -f -p "$PID"
 	stop "$PID"
 	check "a string table of 500 MB of nothing: sampled" test "$(stat_of shown)" -gt 20
 	check "a string table of 500 MB of nothing: below 64 MB of memory ($(memory_mb) MB)" \

@@ -26,10 +26,10 @@ victim() {
 	LINE=$(sed 's/made/lie/' "$T/started")
 }
 
-# named: prints the number of samples with a name from the map. run: profiles for a second, within the time
-# that a loaded machine needs.
+# named: prints the number of samples with a name from the map. run: profiles 0.3 s of the process, within the
+# time that a loaded machine needs.
 named() { sum_matching ';lie_'; }
-run() { LIMIT=40 profile -p "$PID" -F 99 -f 1; }
+run() { LIMIT=40 profile_for 30 "$PID" -p "$PID" -F 99 -f; }
 
 # harmless NAME: checks that the run ended by itself in time, and has samples without the name.
 harmless() {

@@ -85,6 +85,26 @@ profile() {
 	return $STATUS
 }
 
+# profile_for TICKS PID ARG…: as profile, until the process has used so much CPU time, in ticks of 10 ms.
+profile_for() {
+	local ticks=$1 pid=$2 begin run
+	shift 2
+	rm -f "$T/stats"
+	begin=$(now_ms)
+	"$STOOK" profile --stats "$T/stats" "$@" >"$T/out" 2>"$T/err" </dev/null &
+	run=$!
+	STARTED+=("$run")
+	wait_until 20 samples "$run"
+	let_run "$pid" "$ticks"
+	kill -INT "$run"
+	wait_until "${LIMIT:-60}" has_ended "$run" || kill -KILL "$run"
+	wait "$run"
+	STATUS=$?
+	WALL_MS=$(($(now_ms) - begin))
+	return $STATUS
+}
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
 # cpu_ticks PID: prints the CPU time that a process has used, in ticks of 10 ms.
 cpu_ticks() { sed "s/.*) //" "/proc/$1/stat" | awk "{ print \$12 + \$13 }"; }
 
@@ -158,6 +178,9 @@ numbers_of() { sed -nE 's/^ *"([a-z_]+)": ([0-9]+),?$/\1 \2/p' "$1" 2>/dev/null;
 stat_of() {
 	numbers_of "${2:-$T/stats}" | awk -v name="$1" '$1 == name { v = $2 } END { print v + 0 }'
 }
+
+# Prints the time that the hypervisor took from the CPUs since the host started, in ms.
+stolen_ms() { awk '$1 == "cpu" { print $9 * 10 }' /proc/stat; }
 
 # Sum up folded lines on stdin: all, or those that match the extended regular expression.
 sum_folded() { awk '{ n += $NF } END { printf "%d\n", n }'; }
