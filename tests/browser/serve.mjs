@@ -109,14 +109,14 @@ async function testPage(test, page) {
 		clean();
 	});
 	await test("a link with the token opens it, and the token leaves the address", async () => {
-		await page.open(`${url}/?span=-1h#token=${token}`);
+		await page.open(`${url}/?span=-15m#token=${token}`);
 		await ready();
-		assert.equal((await page.evaluate("location.href")).replace(/#$/, ""), `${url}/?span=-1h`);
+		assert.equal((await page.evaluate("location.href")).replace(/#$/, ""), `${url}/?span=-15m`);
 		assert.equal(await page.evaluate("document.cookie"), "", "the cookie is not for scripts");
 		clean();
 	});
 	await test("the chart has all processes", async () => {
-		await page.evaluate("page.change({ span: '-1h', by: 'comm' })");
+		await page.evaluate("page.change({ span: '-15m', by: 'comm' })");
 		await ready();
 		assert.deepEqual(await page.evaluate("page.chart.data.series.map((row) => row.name)"), [script, "redis", "nginx"]);
 		assert.match(await text("chart-legend"), /redis/);
@@ -270,7 +270,7 @@ async function testPage(test, page) {
 		clean();
 	});
 	await test("the legend filters", async () => {
-		await page.evaluate("page.change({ span: '-1h', time: null })");
+		await page.evaluate("page.change({ span: '-15m', time: null })");
 		await ready();
 		await page.click("#chart-legend li:nth-child(2) button");
 		await ready();
@@ -381,7 +381,7 @@ async function testPage(test, page) {
 		const source = `const ask = fetch; window.fetch = (...asked) => window.isBack ? ask(...asked)
 			: Promise.resolve(new Response("<html>Bad Gateway</html>", { status: 502 }));`;
 		const { identifier } = await page.call("Page.addScriptToEvaluateOnNewDocument", { source });
-		await page.open(`${url}/?span=-1h`);
+		await page.open(`${url}/?span=-15m`);
 		await page.until("document.querySelector('#loading.failed')");
 		assert.equal(await text("loading"), "The server answered with status 502.");
 		assert.equal(await page.evaluate("document.querySelector('#loading.failed').role"), "alert");
