@@ -5,7 +5,7 @@ set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 need_live
-build makes_code special/makes_code.c gcc "${C_FLAGS[@]}" || exit 0
+build makes_code special/makes_code.c gcc "${C_FLAGS[@]}" -fno-omit-frame-pointer || exit 0 # as the other tests build it
 
 PYTHON=$(PATH=/usr/bin:/bin command -v python3) # the user's too
 if [ -z "$PYTHON" ]; then

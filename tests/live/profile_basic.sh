@@ -109,10 +109,10 @@ two=$PID
 has_two_threads() { [ "$(wc -l <"$T/started")" -ge 2 ]; }
 wait_until 5 has_two_threads
 tid=$(head -n 1 "$T/started")
-profile -f -F 499 -d 0.4 -t "$tid"
+profile_for 40 "$two" -f -F 499 -t "$tid"
 check "-t: only that thread" test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | wc -l)" -eq 1
 check "-t: it is seen" test "$(sum_folded <"$T/out")" -ge 50
-profile -f -F 499 -d 0.4 --comm '^spin-1$' -a
+profile_for 40 "$two" -f -F 499 --comm '^spin-1$' -a
 check "--comm: only names that match" test "$(sum_matching '^spin-1;')" -eq "$(sum_folded <"$T/out")"
 check "--comm: they are seen" test "$(sum_matching '^spin-1;')" -ge 50
 # The kernel leaves out a name that was seen once: two seconds are a dozen times as long as that takes.
@@ -122,7 +122,7 @@ check "--comm: … and counted there" law_holds
 profile -f -F 499 -d 0.4 -p "$two"
 check "default --by comm: threads are distinguished by name" \
 	test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | tr '\n' ' ')" = "spin-0 spin-1 "
-profile -F 499 -d 0.4 -p "$two" -o "$T/kept.pb.gz"
+profile_for 40 "$two" -F 499 -p "$two" -o "$T/kept.pb.gz"
 total() { "$STOOK" report -f "$T/kept.pb.gz" "$@" | sum_folded; }
 check "report -p of a profile that was taken without --by" test "$(total -p "$two")" -ge 50
 check "report -p: all of it" test "$(total -p "$two")" -eq "$(total)"
@@ -131,11 +131,11 @@ check "report -t: not the other one" \
 	test "$(total -t "$(sed -n 2p "$T/started")")" -lt "$(total)"
 check "reports hide pids" \
 	test "$("$STOOK" report -f "$T/kept.pb.gz" | awk -F';' '{ print $1 }' | sort -u | tr '\n' ' ')" = "spin-0 spin-1 "
-profile -f -F 499 -d 0.4 --by pid -p "$two"
+profile_for 40 "$two" -f -F 499 --by pid -p "$two"
 check "--by pid: it is seen" test "$(sum_with_number "$two")" -ge 50
 check "--by pid: the pid stands in every line" \
 	test "$(sum_with_number "$two")" -eq "$(sum_folded <"$T/out")"
-profile -f -F 499 -d 0.4 --by tid -p "$two"
+profile_for 40 "$two" -f -F 499 --by tid -p "$two"
 check "--by tid: the first thread's id stands in lines" \
 	test "$(sum_with_number "$(sed -n 1p "$T/started")")" -ge 50
 check "--by tid: and the second's" \
@@ -158,7 +158,7 @@ stop "$storm"
 start "$PROGRAMS/spin" 20
 one=$PID
 start "$PROGRAMS/spin" 20
-profile -f -F 499 -d 0.4 --by pid -p "$one,$PID"
+profile_for 80 "$one" -f -F 499 --by pid -p "$one,$PID"
 check "-p PID,PID: the first" test "$(sum_with_number "$one")" -ge 50
 check "-p PID,PID: the second" test "$(sum_with_number "$PID")" -ge 50
 profile_for 40 "$one" -f -F 499
@@ -179,7 +179,7 @@ if [ -n "$cgroup_root" ] && mkdir -p "$cgroup/below" 2>/dev/null; then
 	inside=$PID
 	start "$PROGRAMS/spin" 20 2
 	sleep 0.3
-	profile -f -F 499 -d 0.4 --cgroup "$cgroup"
+	profile_for 40 "$inside" -f -F 499 --cgroup "$cgroup"
 	check "--cgroup: processes below it are sampled" test "$(sum_matching "^spin;.*$CHAIN")" -ge 50
 	check "--cgroup: nothing else" test "$(sum_matching '^spin;')" -eq "$(sum_folded <"$T/out")"
 	profile -f -F 499 -d 0.4 --by cgroup -p "$inside"
