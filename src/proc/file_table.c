@@ -358,6 +358,13 @@ static void set_found(struct file_table *table, struct entry *entry, const struc
 
 /* --- looks ----------------------------------------------------------------------------------- */
 
+static void note_wanted(struct entry *entry)
+{
+	entry->nr_tries++;
+	entry->nr_waiting++;
+	entry->file.state = FILE_ASKED;
+}
+
 /* Wants a look, unless too many are waiting. -ENOMEM. */
 static int want_look(struct file_table *table, struct entry *entry, const struct wanted *wanted)
 {
@@ -367,10 +374,20 @@ static int want_look(struct file_table *table, struct entry *entry, const struct
 		return 0;
 	if (ARRAY_ADD(table->wanted, table->nr_wanted, table->cap_wanted, *wanted) < 0)
 		return -ENOMEM;
-	entry->nr_tries++;
-	entry->nr_waiting++;
-	entry->file.state = FILE_ASKED;
+	note_wanted(entry);
 	return 0;
+}
+
+/* Wants a look before all those that wait, of which some have been taken. */
+static void want_look_now(struct file_table *table, struct entry *entry,
+			  const struct wanted *wanted)
+{
+	if (table->first_wanted == 0) {
+		(void)want_look(table, entry, wanted);
+		return;
+	}
+	table->wanted[--table->first_wanted] = *wanted;
+	note_wanted(entry);
 }
 
 bool file_table_next_look(struct file_table *table, struct file_look *ret)
@@ -527,7 +544,7 @@ bool file_table_reopen(struct file_table *table, uint32_t number)
 	/* If its root may have been released, the path must not be taken for one in ours. */
 	if (!entry || entry->file.state != FILE_CLOSED || entry->is_rootless)
 		return false;
-	(void)want_look(table, entry, &again);
+	want_look_now(table, entry, &again);
 	return true;
 }
 

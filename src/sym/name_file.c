@@ -266,19 +266,26 @@ static int name_lines(const struct asking *asking)
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/* The longest wait for a file that was closed because too many were open. */
-#define REOPEN_NS (2 * NS_PER_SEC)
+/* The longest wait for a file that was closed because too many were open, and how often it is looked at. */
+#define REOPEN_NS      (2 * NS_PER_SEC)
+#define REOPEN_LOOK_NS (10 * NS_PER_MS)
 
 /* Returns a file of this run, with its handle if it can be had. */
 static const struct file *reopened(const struct symbolizer *symbolizer, uint32_t number)
 {
 	struct file_table *files = symbolizer->options.files;
+	const int stop_fd = read_budget_stop_fd(symbolizer->options.budget);
+	const uint64_t until_ns = clock_now_ns() + REOPEN_NS;
 
-	if (file_table_get(files, number)->state == FILE_CLOSED && symbolizer->worker) {
-		(void)file_table_reopen(files, number);
-		(void)worker_wait_for_looks(symbolizer->worker, clock_now_ns() + REOPEN_NS,
-					    read_budget_stop_fd(symbolizer->options.budget));
-	}
+	if (file_table_get(files, number)->state != FILE_CLOSED || !symbolizer->worker ||
+	    !file_table_reopen(files, number))
+		return file_table_get(files, number);
+	/* Thousands of others may be wanted, which nobody waits for. */
+	while (worker_wait_for_looks(symbolizer->worker, clock_now_ns() + REOPEN_LOOK_NS,
+				     stop_fd) == 0 &&
+	       file_table_get(files, number)->state == FILE_ASKED &&
+	       worker_is_looking(symbolizer->worker) && clock_now_ns() < until_ns)
+		;
 	return file_table_get(files, number);
 }
 
@@ -290,8 +297,7 @@ static void known_file(const struct naming *naming, const struct module *module,
 
 	*ret = (struct code_file){
 		.fd = file->handle,
-		.is_unread = file->state == FILE_REFUSED || file->state == FILE_SILENT ||
-			     file->state == FILE_NOT_OPENED,
+		.is_unread = file->handle < 0 && file->state != FILE_GONE,
 		.uid = file->uid,
 		.is_of_root = file->is_of_root,
 		.path = file->path,

@@ -60,7 +60,7 @@ else
 	start "$T/nameless" 30
 	nameless=$PID
 	export DEBUGINFOD_CACHE_PATH=$T/cache
-	in_intervals -d 6 -i 0.5 --lines --naming-time 4
+	in_intervals -d 6 -i 0.5 --lines --naming-time 4 -o "$T/each.pb.gz"
 	check "debuginfod: it was asked" grep -q asked "$T/server"
 	check_equal "debuginfod: twelve intervals" "$(stat_of intervals)" 12
 	check "debuginfod: what waits is joined" test "$(stat_of intervals_joined)" -ge 1
@@ -68,6 +68,11 @@ else
 		$((12 - $(stat_of intervals_joined)))
 	check_equal "debuginfod: all samples are in the files" "$(sum_of_files)" "$(stat_of shown)"
 	check "debuginfod: nothing is lost" test "$(stat_of lost)" -eq 0
+	length_us=$(for file in "$T"/each.*.pb.gz; do
+		"$STOOK" report -q -g none --format json "$file"
+	done | awk '/"duration":/ { sum += substr($0, index($0, "\"duration\":") + 11) } END { printf "%.0f\n", sum * 1e6 }')
+	check "debuginfod: the files are as long as the run ($length_us us of $(stat_of sampled_us)), joined or not" \
+		about "$length_us" $(($(stat_of sampled_us) * 98 / 100)) $(($(stat_of sampled_us) * 102 / 100))
 	cat "$T"/each.*.folded >"$T/all"
 	check "debuginfod: the law holds" law_holds "$T/stats" "$T/all"
 	check_in_time "debuginfod: "

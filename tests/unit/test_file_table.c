@@ -495,6 +495,42 @@ TEST(file_table_opens_again)
 	CHECK_EQ(nr_open_fds(), before);
 }
 
+/* Somebody waits for it, and nobody for the others. */
+TEST(file_table_opens_again_before_others)
+{
+	struct file_table *table;
+	struct file_look look;
+	uint32_t i;
+
+	need_openat2();
+	enter_folder();
+	table = file_table_new(2);
+	add_real(table, 'a');
+	add_real(table, 'b');
+	add_real(table, 'c');
+	check_states(table, "-oo");
+	for (i = 3; i < 6; i++) {
+		const struct file_id id = {250, 7, 1000 + i, 0};
+
+		CHECK_EQ(file_table_add(table, &id, "/other", NO_PID, 0, 0), i);
+	}
+	CHECK(file_table_next_look(table, &look));
+	CHECK_EQ(look.file, 3);
+	CHECK(file_table_reopen(table, 0));
+	CHECK(file_table_next_look(table, &look));
+	CHECK_EQ(look.file, 0);
+	for (i = 4; i < 6; i++) {
+		CHECK(file_table_next_look(table, &look));
+		CHECK_EQ(look.file, i);
+	}
+	CHECK(!file_table_next_look(table, &look));
+	CHECK_EQ(unlink(in_folder("a")), 0);
+	CHECK_EQ(unlink(in_folder("b")), 0);
+	CHECK_EQ(unlink(in_folder("c")), 0);
+	leave_folder();
+	file_table_free(table);
+}
+
 /* A user who shows other files under the numbers of the host's does not use up the tries to find them. */
 TEST(file_table_tries_again_after_files_of_another_user)
 {
