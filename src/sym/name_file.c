@@ -277,8 +277,7 @@ static const struct file *reopened(const struct symbolizer *symbolizer, uint32_t
 	const int stop_fd = read_budget_stop_fd(symbolizer->options.budget);
 	const uint64_t until_ns = clock_now_ns() + REOPEN_NS;
 
-	if (file_table_get(files, number)->state != FILE_CLOSED || !symbolizer->worker ||
-	    !file_table_reopen(files, number))
+	if (!symbolizer->worker || !file_table_reopen(files, number))
 		return file_table_get(files, number);
 	/* Thousands of others may be wanted, which nobody waits for. */
 	while (worker_wait_for_looks(symbolizer->worker, clock_now_ns() + REOPEN_LOOK_NS,

@@ -85,8 +85,7 @@ done
 # --- killed at random ----------------------------------------------------------------------------------
 
 kill_helpers
-is_gone() { ! kill -0 "$run" 2>/dev/null; }
-wait_until $((SECONDS_OF_RUN + 20)) is_gone
+wait_until $((SECONDS_OF_RUN + 20)) has_ended "$run"
 took=$(($(now_ms) - begin))
 kill -KILL "$run" 2>/dev/null
 wait "$run"

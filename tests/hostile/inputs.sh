@@ -36,7 +36,6 @@ ends() {
 }
 # field NAME PID: prints a line of /proc/PID/status, without its name.
 field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status"; }
-is_gone() { ! kill -0 "$reader" 2>/dev/null; }
 
 # --- rights ------------------------------------------------------------------------------------------
 
@@ -81,7 +80,7 @@ attack() { # attack NAME INPUT COMMAND ARG…
 
 	begin "$@"
 	kill -KILL "$run"
-	check "$name: it ends with its host" wait_until 5 is_gone
+	check "$name: it ends with its host" wait_until 5 has_ended "$reader"
 	ends ""
 	umask 022
 }

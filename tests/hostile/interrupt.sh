@@ -52,7 +52,6 @@ is_naming() {
 	return 1
 }
 asked= # the child
-is_gone() { ! kill -0 "$run" 2>/dev/null; }
 # True if stook's signal handlers are installed: SIGINT is bit 1, SIGTERM bit 14. Until its exec() the process is a shell,
 # which has handlers, too.
 catches() {
@@ -66,7 +65,7 @@ ends() {
 	local name=$1 begin
 	shift
 	begin=$(now_ms)
-	wait_until 10 is_gone
+	wait_until 10 has_ended "$run"
 	check "$name: within 1 s ($(($(now_ms) - begin)) ms)" test $(($(now_ms) - begin)) -le 1000
 	kill -KILL "$run" 2>/dev/null # the test must end, too
 	wait "$run"
