@@ -36,8 +36,8 @@ switches() {
 }
 
 # judge CLOCK_US: prints what disagrees. Rows of several intervals are added up. If CLOCK_US is not 0, a delay may be
-# that much longer or shorter for each wait, and by the time taken from the CPU between the wake-up that the program
-# sees and the kernel's own note of it. Some virtual machines do not report all switches (see offcpu.sh): by the clock, a
+# that much longer or shorter for each wait, by the time taken from the CPU between the wake-up that the program sees
+# and the kernel's own note of it, and longer by what the thread itself saw beyond the kernel's number. Some virtual machines do not report all switches (see offcpu.sh): by the clock, a
 # thread with such switches is not judged, and one waits since it is created, not since it is woken for the first time.
 judge() {
 	awk -F, -v slack_ns="$(($1 * 1000))" '
@@ -49,7 +49,7 @@ judge() {
 		tid = word[3]
 		name[tid] = word[2]; run[tid] = word[4]; delay[tid] = word[5]; waits[tid] = word[6]
 		voluntary[tid] = word[7]; involuntary[tid] = word[8]; lived[tid] = word[9]
-		existed[tid] = word[10]
+		existed[tid] = word[10]; late[tid] = word[11]
 		next
 	}
 	/^time,/ { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -78,7 +78,7 @@ judge() {
 			if (more < 0 || more > 3) printf "%s: %d waits, not %d; ", name[tid], got_waits[tid], waits[tid]
 			slack = slack_ns ? slack_ns * (waits[tid] + 20) + taken_ns : 0
 			if (got_delay[tid] < 0.99 * delay[tid] - slack ||
-			    got_delay[tid] > 1.01 * delay[tid] + more * longest[tid] + slack)
+			    got_delay[tid] > 1.01 * delay[tid] + more * longest[tid] + slack + (slack_ns ? late[tid] : 0))
 				printf "%s: waited %d ns, not %d; ", name[tid], got_delay[tid], delay[tid]
 			if (far(got_voluntary[tid] - 1, voluntary[tid], 1))
 				printf "%s: %d voluntary switches, not %d; ", name[tid], got_voluntary[tid],

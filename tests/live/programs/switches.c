@@ -2,11 +2,14 @@
  * switches SECONDS CPU: threads on one CPU, whose running and waiting is known by construction, and
  * which read at their end what the kernel says of them. On stdout, for each thread:
  *
- *	thread s-spin-0 4711 1501234567 1498765432 377 2 375 3000123456 3004567890
+ *	thread s-spin-0 4711 1501234567 1498765432 377 2 375 3000123456 3004567890 0
  *
  * Its name and tid; the three numbers of its schedstat (ran, waited for a CPU, how often); voluntary
- * and involuntary switches; how long it existed since it first ran, and since it was created. And
- * for each time that s-hog kept the CPU from all others: `hogged BEGIN END`, CLOCK_MONOTONIC.
+ * and involuntary switches; how long it existed since it first ran, and since it was created; how
+ * much later than it asked for its sleeps ended, without what schedstat says that it waited. (For a
+ * thread that is woken by a timer and runs at once, schedstat says zero: the kernel reads the clock
+ * at the wake-up, and not again for the switch.) And for each time that s-hog kept the CPU from all
+ * others: `hogged BEGIN END`, CLOCK_MONOTONIC.
  *
  * - s-spin-0 and s-spin-1 never sleep.
  * - s-sleep sleeps, a known number of times: `slept 30`.
@@ -37,6 +40,7 @@ struct worker {
 	int in, out;
 	uint64_t created_ns, began_ns, ended_ns;
 	unsigned long long schedstat[3];
+	unsigned long long late_ns;
 	long voluntary, involuntary;
 	int tid;
 };
@@ -52,13 +56,40 @@ static void run_spin(struct worker *worker)
 		;
 }
 
+static void read_schedstat(struct worker *worker)
+{
+	char path[64];
+	FILE *in;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", worker->tid);
+	in = fopen(path, "r");
+	if (!in || fscanf(in, "%llu %llu %llu", &worker->schedstat[0], &worker->schedstat[1],
+			  &worker->schedstat[2]) != 3)
+		worker->schedstat[0] = 0;
+	if (in)
+		fclose(in);
+}
+
 static void run_sleep(struct worker *worker)
 {
-	struct timespec time = {0, 10000000};
+	struct timespec until;
+	unsigned long long waited_ns, late_ns = 0;
 	int i;
 
-	for (i = 0; i < SLEEPS; i++)
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+	prctl(PR_SET_TIMERSLACK, 1);
+	read_schedstat(worker);
+	waited_ns = worker->schedstat[1];
+	for (i = 0; i < SLEEPS; i++) {
+		uint64_t until_ns = monotonic_ns() + 10000000;
+
+		until.tv_sec = (time_t)(until_ns / 1000000000);
+		until.tv_nsec = (long)(until_ns % 1000000000);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		late_ns += monotonic_ns() - until_ns;
+	}
+	read_schedstat(worker);
+	waited_ns = worker->schedstat[1] - waited_ns;
+	worker->late_ns = late_ns > waited_ns ? late_ns - waited_ns : 0;
 }
 
 static void run_ping(struct worker *worker)
@@ -96,20 +127,6 @@ static void run_hog(struct worker *worker)
 			;
 		hogged[i].end_ns = monotonic_ns();
 	}
-}
-
-static void read_schedstat(struct worker *worker)
-{
-	char path[64];
-	FILE *in;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", worker->tid);
-	in = fopen(path, "r");
-	if (!in || fscanf(in, "%llu %llu %llu", &worker->schedstat[0], &worker->schedstat[1],
-			  &worker->schedstat[2]) != 3)
-		worker->schedstat[0] = 0;
-	if (in)
-		fclose(in);
 }
 
 static void *work(void *context)
@@ -164,11 +181,12 @@ int main(int argc, char **argv)
 	for (i = 0; i < nr; i++)
 		pthread_join(threads[i], NULL);
 	for (i = 0; i < nr; i++)
-		printf("thread %s %d %llu %llu %llu %ld %ld %llu %llu\n", workers[i].name,
+		printf("thread %s %d %llu %llu %llu %ld %ld %llu %llu %llu\n", workers[i].name,
 		       workers[i].tid, workers[i].schedstat[0], workers[i].schedstat[1],
 		       workers[i].schedstat[2], workers[i].voluntary, workers[i].involuntary,
 		       (unsigned long long)(workers[i].ended_ns - workers[i].began_ns),
-		       (unsigned long long)(workers[i].ended_ns - workers[i].created_ns));
+		       (unsigned long long)(workers[i].ended_ns - workers[i].created_ns),
+		       workers[i].late_ns);
 	for (i = 0; i < NR_HOGS; i++)
 		printf("hogged %llu %llu\n", (unsigned long long)hogged[i].begin_ns,
 		       (unsigned long long)hogged[i].end_ns);
