@@ -37,6 +37,45 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
+/* --- the clock -------------------------------------------------------------------------------- */
+
+/* Two clocks that differ by less go alike: one is slewed, or they were read at different moments. */
+#define CLOCK_ERROR_NS (60 * NS_PER_SEC)
+
+uint64_t keeper_clock_read(struct keeper_clock *clock, uint64_t wall_ns, uint64_t boot_ns)
+{
+	const uint64_t expected_ns = clock->now_ns + (boot_ns - clock->boot_ns);
+	const uint64_t ahead_ns =
+		wall_ns > expected_ns + CLOCK_ERROR_NS ? wall_ns - expected_ns : 0;
+
+	if (ahead_ns && (ahead_ns > clock->ahead_ns + CLOCK_ERROR_NS ||
+			 ahead_ns + CLOCK_ERROR_NS < clock->ahead_ns))
+		clock->since_ns = boot_ns; /* it was set */
+	clock->ahead_ns = ahead_ns;
+	if (ahead_ns && boot_ns - clock->since_ns >= KEEPER_CLOCK_PATIENCE_NS)
+		clock->ahead_ns = 0;
+	clock->now_ns = clock->ahead_ns || wall_ns < expected_ns ? expected_ns : wall_ns;
+	clock->boot_ns = boot_ns;
+	return clock->ahead_ns ? expected_ns : wall_ns;
+}
+
+/*
+ * Goes on from what was believed when the store was last looked through, since epochs may have been stored with a wrong
+ * time meanwhile. If that is long ago, the host may have been off, or its clock may be wrong since it is on.
+ */
+static void start_clock(struct keeper *keeper)
+{
+	struct store_extent extent;
+	struct error error;
+
+	keeper->clock = (struct keeper_clock){.now_ns = clock_read_ns(CLOCK_REALTIME),
+					      .boot_ns = clock_read_ns(CLOCK_BOOTTIME)};
+	if (store_extent(keeper->store, &extent, &error) == 0 && extent.to_ns)
+		keeper->clock.now_ns = extent.expired_ns ? extent.expired_ns : extent.to_ns;
+}
+
+/* --- the store -------------------------------------------------------------------------------- */
+
 /*
  * Epochs of an agent that was killed before it had named them stay as they are. While this fails, as on a full disk,
  * nothing else is stored either.
@@ -122,7 +161,11 @@ int keeper_open(struct keeper *keeper, const char *path, struct keeper_settings 
 	if (!keeper->path || !settings)
 		return error_no_memory(error, "");
 	err = open_store(keeper, error);
-	return err == -EBADMSG ? begin_anew(keeper, error) : err;
+	if (err == -EBADMSG)
+		err = begin_anew(keeper, error);
+	if (!err)
+		start_clock(keeper);
+	return err;
 }
 
 void keeper_close(struct keeper *keeper)
@@ -299,7 +342,10 @@ static void expire(struct keeper *keeper)
 
 	if (now_ns < keeper->expire_ns)
 		return;
-	err = store_expire(keeper->store, &limits, clock_read_ns(CLOCK_REALTIME), &error);
+	err = store_expire(keeper->store, &limits,
+			   keeper_clock_read(&keeper->clock, clock_read_ns(CLOCK_REALTIME),
+					     clock_read_ns(CLOCK_BOOTTIME)),
+			   &error);
 	if (!err)
 		keeper->expire_ns = now_ns + EXPIRE_NS;
 	if (err == -EBADMSG && begin_anew(keeper, &error) < 0)

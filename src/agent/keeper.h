@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "agent/relabel.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "bpf/walk_end.h"
 #include "collect/session.h"
@@ -28,6 +29,24 @@ struct keeper_settings {
 	struct relabel_rules rules;
 };
 
+/*
+ * The wall clock as the removal by age believes it. A clock that was set far ahead, if only for a moment, would have all
+ * removed: it is believed when it has stayed so for an hour. One that was set back is believed at once, and when it is
+ * put right again.
+ */
+struct keeper_clock {
+	uint64_t
+		now_ns; /* the latest time that was believed, as it was when the clock was last read */
+	uint64_t boot_ns;  /* CLOCK_BOOTTIME at that time */
+	uint64_t ahead_ns; /* of what is believed; 0: not ahead */
+	uint64_t since_ns; /* CLOCK_BOOTTIME, since when it has been that far ahead */
+};
+
+#define KEEPER_CLOCK_PATIENCE_NS (3600 * NS_PER_SEC)
+
+/* Returns what is believed, from the wall clock and CLOCK_BOOTTIME as they are now. */
+uint64_t keeper_clock_read(struct keeper_clock *clock, uint64_t wall_ns, uint64_t boot_ns);
+
 struct keeper {
 	char *path;
 	const struct process_labels
@@ -37,8 +56,9 @@ struct keeper {
 	bool is_settled;      /* nothing is left of a writer before */
 	struct keeper_settings *settings;
 	struct keeper_settings *_Atomic next_settings; /* for the next epoch; NULL: the same */
-	uint64_t expire_ns;			       /* when to remove what is too old next */
-	uint64_t nr_dropped_now;		       /* epochs, since the last that was stored */
+	struct keeper_clock clock;
+	uint64_t expire_ns;	   /* when to remove what is too old next */
+	uint64_t nr_dropped_now;   /* epochs, since the last that was stored */
 	bool has_reported_unnamed; /* since then: that epochs stay without names */
 	uint64_t
 		kept_from; /* the store has all epochs from this number on, with names or without */

@@ -472,11 +472,11 @@ static int is_sweep_due(const struct store *store, uint64_t now_ns)
 	       now_ns - (uint64_t)last_ns >= NS_PER_DAY;
 }
 
-static int note_sweep(struct store *store, uint64_t now_ns)
+static int note_time(struct store *store, const char *key, uint64_t now_ns)
 {
 	char text[96];
 
-	(void)snprintf(text, sizeof(text), "REPLACE INTO meta VALUES ('last_sweep_ns', %lld)",
+	(void)snprintf(text, sizeof(text), "REPLACE INTO meta VALUES ('%s', %lld)", key,
 		       (long long)now_ns);
 	return store_execute(store, text) ? 0 : objects_errno(store->db);
 }
@@ -501,7 +501,7 @@ static int sweep_on(struct store *store, uint64_t now_ns, int64_t *left)
 	store_end_sweep(store);
 	if (upkeep->shrinks && upkeep->nr_rounds < MAX_ROUNDS)
 		upkeep->nr_rounds++;
-	return note_sweep(store, now_ns);
+	return note_time(store, "last_sweep_ns", now_ns);
 }
 
 /* 1: more is to be done; 0; or a negative errno. */
@@ -553,7 +553,9 @@ int store_expire(struct store *store, const struct store_limits *limits, uint64_
 
 	if (!store_execute(store, "BEGIN IMMEDIATE"))
 		return store_error(store, error, "write to");
-	has_more = remove_slice(store, limits, now_ns);
+	has_more = note_time(store, "expired_ns", now_ns);
+	if (!has_more)
+		has_more = remove_slice(store, limits, now_ns);
 	result = has_more < 0 ? has_more : 0;
 	if (result < 0)
 		(void)store_content_error(store, result, error, "write to");

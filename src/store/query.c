@@ -1036,5 +1036,7 @@ int store_extent(struct store *store, struct store_extent *ret, struct error *er
 	};
 	ret->last_from_ns = (uint64_t)store_number(store, LAST_EPOCH("start_ns"), 0);
 	ret->last_to_ns = (uint64_t)store_number(store, LAST_EPOCH("end_ns"), 0);
+	ret->expired_ns =
+		(uint64_t)store_number(store, "SELECT value FROM meta WHERE key = 'expired_ns'", 0);
 	return ret->nr_epochs == UINT64_MAX ? store_error(store, error, "read") : 0;
 }

@@ -160,6 +160,7 @@ struct store_extent {
 	uint64_t from_ns, to_ns; /* 0: empty */
 	uint64_t nr_epochs, nr_minutes, nr_hours;
 	uint64_t last_from_ns, last_to_ns; /* the epoch that was appended last */
+	uint64_t expired_ns; /* the time that store_expire() was last given; 0: never */
 };
 
 int store_extent(struct store *store, struct store_extent *ret, struct error *error);

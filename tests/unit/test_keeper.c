@@ -79,6 +79,71 @@ TEST(an_hour_that_is_damaged)
 	leave_folder();
 }
 
+#define DAY_NS (24 * 3600 * NS_PER_SEC)
+
+/* A host that is on again after a month, or whose clock is wrong: it is not known for an hour. */
+TEST(old_epochs_are_kept_while_the_clock_may_be_wrong)
+{
+	const uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
+
+	enter_folder();
+	begin();
+	keeper.expire_ns = UINT64_MAX; /* a month ago it was not too old */
+	keep(now_ns - 30 * DAY_NS);
+	keeper_close(&keeper);
+	begin();
+	keeper.settings->retain_ns = 7 * DAY_NS;
+	keep(now_ns);
+	CHECK_EQ(nr_epochs(), 2);
+	keeper_close(&keeper); /* the next agent doubts it, too */
+	begin();
+	keeper.settings->retain_ns = 7 * DAY_NS;
+	keep(now_ns + NS_PER_SEC);
+	CHECK_EQ(nr_epochs(), 3);
+	keeper.clock.since_ns -= KEEPER_CLOCK_PATIENCE_NS;
+	keeper.expire_ns = 0;
+	keep(now_ns + 2 * NS_PER_SEC);
+	CHECK_EQ(nr_epochs(), 3);
+	keeper_close(&keeper);
+	leave_folder();
+}
+
+TEST(the_clock_is_believed_when_it_stays)
+{
+	const uint64_t minute = 60 * NS_PER_SEC, hour = KEEPER_CLOCK_PATIENCE_NS;
+	struct keeper_clock clock = {.now_ns = 100 * DAY_NS, .boot_ns = hour};
+
+	/* It goes on, and is set a little. */
+	CHECK_EQ(keeper_clock_read(&clock, 100 * DAY_NS + minute, hour + minute),
+		 100 * DAY_NS + minute);
+	CHECK_EQ(keeper_clock_read(&clock, 100 * DAY_NS + minute - 30, hour + minute),
+		 100 * DAY_NS + minute - 30);
+	/* Set ahead for a moment. */
+	CHECK_EQ(keeper_clock_read(&clock, 130 * DAY_NS, hour + 2 * minute),
+		 100 * DAY_NS + 2 * minute);
+	CHECK_EQ(keeper_clock_read(&clock, 130 * DAY_NS + hour - minute, 2 * hour + minute),
+		 100 * DAY_NS + hour + minute);
+	CHECK_EQ(keeper_clock_read(&clock, 100 * DAY_NS + hour + 2 * minute, 2 * hour + 2 * minute),
+		 100 * DAY_NS + hour + 2 * minute);
+	/* Set ahead again, and then to another time, from which on it has to stay for an hour. */
+	CHECK_EQ(keeper_clock_read(&clock, 110 * DAY_NS, 3 * hour), 100 * DAY_NS + 2 * hour);
+	CHECK_EQ(keeper_clock_read(&clock, 120 * DAY_NS + hour, 4 * hour), 100 * DAY_NS + 3 * hour);
+	CHECK_EQ(keeper_clock_read(&clock, 120 * DAY_NS + 2 * hour - 1, 5 * hour - 1),
+		 100 * DAY_NS + 4 * hour - 1);
+	CHECK_EQ(keeper_clock_read(&clock, 120 * DAY_NS + 2 * hour, 5 * hour),
+		 120 * DAY_NS + 2 * hour);
+	CHECK_EQ(keeper_clock_read(&clock, 120 * DAY_NS + 3 * hour, 6 * hour),
+		 120 * DAY_NS + 3 * hour);
+	/* Set back, as on a host that knows no time until it has a network, and put right. */
+	CHECK_EQ(keeper_clock_read(&clock, 90 * DAY_NS, 6 * hour), 90 * DAY_NS);
+	CHECK_EQ(keeper_clock_read(&clock, 120 * DAY_NS + 3 * hour, 6 * hour),
+		 120 * DAY_NS + 3 * hour);
+	CHECK_EQ(keeper_clock_read(&clock, 90 * DAY_NS, 6 * hour + minute), 90 * DAY_NS);
+	/* A host that was suspended for a month. */
+	CHECK_EQ(keeper_clock_read(&clock, 120 * DAY_NS, 6 * hour + minute + 30 * DAY_NS),
+		 120 * DAY_NS);
+}
+
 TEST(upkeep_is_counted)
 {
 	enter_folder();
