@@ -135,6 +135,7 @@ struct agent {
 	struct status status;
 	struct accounting counted;   /* of sessions that have ended */
 	pid_t server_pid;	     /* 0: none */
+	uint64_t server_ns;	     /* CPU time of one that has ended */
 	struct memory memory;	     /* the server's, too */
 	struct memory own;	     /* without it */
 	uint64_t map_bytes;	     /* of this: in the kernel */
@@ -180,7 +181,7 @@ static struct governor_reading read_cost(const struct agent *agent)
 		.cost_ns[COST_EVENTS] = rest_of(usage.own_ns, thread_ns + sessions.record_ns),
 		.cost_ns[COST_NAMES] = rest_of(thread_ns, agent->store_ns + upkeep_ns),
 		.cost_ns[COST_UPKEEP] = upkeep_ns,
-		.cost_ns[COST_HELPERS] = usage.helper_ns,
+		.cost_ns[COST_HELPERS] = rest_of(usage.helper_ns, agent->server_ns),
 	};
 }
 
@@ -352,10 +353,14 @@ static void end_server(struct agent *agent)
 
 static void watch_server(struct agent *agent)
 {
-	if (agent->server_pid && waitpid(agent->server_pid, NULL, WNOHANG) == agent->server_pid) {
-		complain("the server ended, and starts with the agent's next start");
-		agent->server_pid = 0;
-	}
+	struct rusage usage;
+
+	if (!agent->server_pid ||
+	    wait4(agent->server_pid, NULL, WNOHANG, &usage) != agent->server_pid)
+		return;
+	complain("the server ended, and starts with the agent's next start");
+	agent->server_pid = 0;
+	agent->server_ns = process_usage_ns(&usage);
 }
 
 /* Takes the counters of the session, which is about to end if is_last. */
@@ -389,6 +394,7 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 {
 	const struct governor_reading *cost = &agent->governor.last;
 	struct status *status = &agent->status;
+	uint64_t own_ns = 0, bpf_ns = 0;
 	size_t i;
 
 	if (!agent->shared.page)
@@ -406,10 +412,11 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 		status->kernel_walks_ns[i] = agent->keeper.kernel_walks_ns[i];
 	}
 	status->is_paused = agent->pauses != 0;
-	status->own_ns = status->bpf_ns = 0;
 	for (i = 0; i < NR_COSTS; i++)
-		*(i == COST_SAMPLES || i == COST_SWITCHES ? &status->bpf_ns : &status->own_ns) +=
-			cost->cost_ns[i];
+		*(i == COST_SAMPLES || i == COST_SWITCHES ? &bpf_ns : &own_ns) += cost->cost_ns[i];
+	/* The time of a helper that ends may be missing for a moment. */
+	status->own_ns = own_ns > status->own_ns ? own_ns : status->own_ns;
+	status->bpf_ns = bpf_ns > status->bpf_ns ? bpf_ns : status->bpf_ns;
 	status->memory_bytes = agent->memory.bytes;
 	status->nr_tables_left_out = nr_tables_left_out(agent);
 	status->nr_names_left_out = nr_names_left_out(agent);

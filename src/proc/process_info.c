@@ -309,22 +309,32 @@ static void add_descendants(const struct usage_walk *walk, int32_t pid, bool is_
 	}
 }
 
-/* A child that ends in between counts twice this time, not at all would be worse. */
+#define USAGE_TRIES 4
+
+uint64_t process_usage_ns(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_SEC +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * NS_PER_US;
+}
+
 void process_own_usage(bool with_memory, int32_t apart_pid, struct process_usage *ret)
 {
 	const struct usage_walk walk = {with_memory, apart_pid, ret};
 	const int32_t own = getpid();
-	struct rusage ended;
+	struct rusage before, ended;
+	int tries = 0;
 
-	*ret = (struct process_usage){0};
-	add_descendants(&walk, own, false, 1);
+	(void)getrusage(RUSAGE_CHILDREN, &ended);
+	do { /* a child that another thread waits for meanwhile would count twice, or not at all */
+		before = ended;
+		*ret = (struct process_usage){0};
+		add_descendants(&walk, own, false, 1);
+		(void)getrusage(RUSAGE_CHILDREN, &ended);
+	} while (process_usage_ns(&ended) != process_usage_ns(&before) && ++tries < USAGE_TRIES);
+	ret->helper_ns += process_usage_ns(&ended);
 	if (with_memory)
 		ret->pss_bytes += read_pss(own, "smaps");
 	ret->own_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-	if (getrusage(RUSAGE_CHILDREN, &ended) == 0)
-		ret->helper_ns +=
-			(uint64_t)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * NS_PER_SEC +
-			(uint64_t)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) * NS_PER_US;
 }
 
 /* --- the status of a process ------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* Opens /proc/PID/WHAT for reading; NULL with errno. */
@@ -58,6 +59,8 @@ bool process_own_fd_path(int fd, char path[PATH_MAX]);
 
 /* Kernel memory used by the BPF map behind one of our own descriptors; 0 if unknown. */
 uint64_t process_own_fd_memory(int fd);
+
+uint64_t process_usage_ns(const struct rusage *usage);
 
 /* The use of resources by this process and its descendants. */
 struct process_usage {
