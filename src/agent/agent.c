@@ -35,6 +35,7 @@
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 #include "run/complain.h"
+#include "run/names.h"
 #include "run/process_labels.h"
 #include "run/run.h"
 #include "run/stacks.h"
@@ -107,6 +108,14 @@ enum {
 	PAUSED_BY_REST = 1 << 2,
 };
 
+/* The helper processes that read others' files, of the session or of the naming thread. */
+struct helpers {
+	uint64_t nr_before;	 /* failures of those of sessions that have ended */
+	uint64_t nr_told;	 /* of which the user knows */
+	uint64_t next_ns;	 /* when he may be told of more */
+	atomic_uint_fast64_t nr; /* failures ever */
+};
+
 struct agent {
 	struct agent_options *options;
 	char *first_text; /* of the configuration: options refer to it that are not read again */
@@ -121,7 +130,8 @@ struct agent {
 	struct service service;
 	int signal_fd; /* SIGUSR1; SIGHUP with a configuration */
 	unsigned pauses;
-	struct session_cost before;    /* of sessions that have ended */
+	struct session_cost before; /* of sessions that have ended */
+	struct helpers table_helpers, name_helpers;
 	atomic_uint_fast64_t store_ns; /* CPU time for labels and writing epochs */
 	uint64_t stored_ns;	       /* when epochs were last given to be named */
 	uint64_t given_ns;	       /* how long these epochs took */
@@ -223,6 +233,33 @@ static uint64_t nr_tables_left_out(const struct agent *agent)
 	if (agent->stacks.session)
 		session_summarize(agent->stacks.session, &summary);
 	return agent->nr_tables_left_out + summary.unwinding.nr_too_large;
+}
+
+/*
+ * Without its helper processes, a run without end would go on with stacks cut short, or without names, and say nothing.
+ * is_last: these processes end now, and their failures are not known later.
+ */
+static void watch_helpers(struct helpers *helpers, const struct worker_troubles *troubles,
+			  bool is_last)
+{
+	const uint64_t now_ns = clock_now_ns();
+	size_t i;
+
+	helpers->nr = helpers->nr_before + troubles->nr_parsers_died + troubles->nr_parsers_late +
+		      troubles->nr_openers_died + troubles->nr_openers_late +
+		      troubles->nr_files_given_up + troubles->nr_devices_given_up +
+		      (troubles->cannot_start[0] != 0);
+	if (helpers->nr == helpers->nr_told || (now_ns < helpers->next_ns && !is_last))
+		return;
+	for (i = 0;; i++) {
+		cleanup_free char *trouble = reading_trouble(troubles, i);
+
+		if (!trouble)
+			break;
+		complain("%s", trouble);
+	}
+	helpers->nr_told = helpers->nr;
+	helpers->next_ns = now_ns + REPORT_NS;
 }
 
 static uint64_t nr_names_left_out(const struct agent *agent)
@@ -371,9 +408,12 @@ static void count_session(struct agent *agent, bool is_last)
 	struct session_summary summary;
 	size_t i;
 
-	if (!agent->shared.page || !agent->stacks.session)
+	if (!agent->stacks.session)
 		return;
 	session_summarize(agent->stacks.session, &summary);
+	watch_helpers(&agent->table_helpers, &summary.reading, is_last);
+	if (is_last)
+		agent->table_helpers.nr_before = agent->table_helpers.nr;
 	accounting_add(&all, &summary.accounting);
 	status->entries = all.sum.entries;
 	status->idle = all.sum.idle;
@@ -420,6 +460,7 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 	status->memory_bytes = agent->memory.bytes;
 	status->nr_tables_left_out = nr_tables_left_out(agent);
 	status->nr_names_left_out = nr_names_left_out(agent);
+	status->nr_helpers_failed = agent->table_helpers.nr + agent->name_helpers.nr;
 	status->rate_hz = rate_of(agent);
 	status->budget = agent->options->budget;
 	shared_status_write(&agent->shared, status);
@@ -1017,17 +1058,20 @@ static int take(void *context, struct profile *profile, const struct session_par
 {
 	struct agent *agent = context;
 	const uint64_t upkeep_ns = agent->keeper.upkeep_ns;
+	struct symbolizer *symbolizer = agent->stacks.names.symbolizer;
+	struct worker_troubles troubles = {0};
 	uint64_t began_ns;
-	int err = process_labels_look(agent->own_labels,
-				      symbolizer_worker(agent->stacks.names.symbolizer), profile,
+	int err = process_labels_look(agent->own_labels, symbolizer_worker(symbolizer), profile,
 				      &part->names, clock_now_ns());
 
 	if (err < 0)
 		complain("out of memory for labels that processes give themselves");
+	symbolizer_add_troubles(symbolizer, &troubles);
+	watch_helpers(&agent->name_helpers, &troubles, false);
 	began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	err = keeper_add(&agent->keeper, profile, part, span);
 	if (atomic_exchange(&agent->shrinks_naming, false)) {
-		symbolizer_end_reading(agent->stacks.names.symbolizer);
+		symbolizer_end_reading(symbolizer);
 		(void)malloc_trim(0);
 	}
 	agent->store_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns -

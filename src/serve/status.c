@@ -230,6 +230,11 @@ static void write_agent(const struct status *status, FILE *out)
 		"Files left without names in an epoch: reading their symbols needs too much of "
 		"--max-memory.",
 		status->nr_names_left_out);
+	counter(out, "stook_agent_helper_failures_total",
+		"Helper processes that crashed or took too long over other people's files, and "
+		"files and "
+		"file systems that were given up after that.",
+		status->nr_helpers_failed);
 	gauge(out, "stook_agent_memory_bytes", "Memory of the agent's processes and kernel maps.",
 	      (double)status->memory_bytes);
 	gauge(out, "stook_sampling_rate_hertz", "Samples per second on each CPU; 0 in a pause.",

@@ -31,7 +31,8 @@ struct status {
 	uint64_t memory_bytes;
 	uint64_t nr_tables_left_out,
 		nr_names_left_out; /* they need too much memory; see the metrics */
-	double rate_hz, budget;	   /* samples per second and CPU; share of the machine, 0: none */
+	uint64_t nr_helpers_failed;
+	double rate_hz, budget; /* samples per second and CPU; share of the machine, 0: none */
 };
 
 struct status_page {
