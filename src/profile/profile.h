@@ -51,7 +51,7 @@ struct module_code {
 	uint8_t build_id_bytes; /* 0: none */
 	uint8_t nr_segments;
 	bool is_gone;	/* could not be opened: deleted */
-	bool is_unread; /* could not be opened for another reason, mostly missing permission */
+	bool is_unread; /* could not be read, or not to its end: permission or time were missing */
 	struct module_segment {
 		uint64_t offset; /* in the file */
 		uint64_t vaddr;	 /* as linked */

@@ -27,7 +27,7 @@ struct quality {
 	uint64_t broken;    /* ended before the outermost function */
 	uint64_t unnamed;   /* leaf has no name; reasons: the next five, and `stripped` */
 	uint64_t run_time;  /* JIT-compiled code */
-	uint64_t unread;    /* file could not be read */
+	uint64_t unread;    /* file could not be read, or not to its end */
 	uint64_t gone;	    /* file was deleted */
 	uint64_t unmapped;  /* in no known file */
 	uint64_t kernel;    /* code of the kernel, and what it maps into processes */

@@ -348,8 +348,10 @@ static int ask_jvms(struct session_names *names)
 			continue;
 		}
 		if (!names->tasks->quiet && !names->is_late_told)
-			complain("some JVMs were not asked for their symbols: others took too long "
-				 "to answer");
+			complain("some JVMs were not asked for their symbols: %s",
+				 read_budget_left_ns(&names->budget) < JVM_NS
+					 ? "asking one may take longer than --naming-time leaves"
+					 : "others took too long to answer");
 		names->is_late_told = true;
 	}
 	return err;

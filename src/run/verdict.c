@@ -602,7 +602,8 @@ static const char *why_nameless(const struct run_figures *run, uint32_t number)
 		return runtime->how_to_name_soon;
 	if (process->jitdump >= 0)
 		return "its jitdump file has no entry for it";
-	return runtime ? runtime->how_to_name : "it wrote no perf map (/tmp/perf-PID.map)";
+	return runtime ? runtime->how_to_name
+		       : "it wrote no perf map (/tmp/perf-PID.map) that could be found";
 }
 
 /* Reports the processes whose JIT-compiled code has no symbols, and how to get them. */
@@ -666,12 +667,27 @@ static void say_interpreted(struct verdict *verdict, const struct profile *profi
 	}
 }
 
+/* Tells what debuginfod has to do with a stripped file's missing symbols. */
+static void add_debuginfod(struct verdict *verdict, const struct module_code *code)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct symbolizer_result result;
+
+	symbolizer_summarize(verdict->figures->names->symbolizer, &result);
+	if (!code || !code->build_id_bytes)
+		add(verdict, "; it has no build id for a debuginfod server");
+	else if (!urls || !*urls)
+		add(verdict, ", or set DEBUGINFOD_URLS");
+	else if (result.debuginfod_trouble)
+		add(verdict, "; debuginfod was not asked for all files");
+	else
+		add(verdict, "; not on the debuginfod server");
+}
+
 /* Reports the stripped files, and the packages that have their symbols. */
 static void say_stripped(struct verdict *verdict, const struct profile *profile)
 {
 	const struct quality *quality = &verdict->figures->quality;
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	bool has_server = urls && *urls;
 	size_t i;
 
 	for (i = 0; i < QUALITY_MAX_BLAMED; i++) {
@@ -687,8 +703,7 @@ static void say_stripped(struct verdict *verdict, const struct profile *profile)
 			add(verdict, "%s", package);
 		else
 			add(verdict, "install its debug file (--debug-dir)");
-		add(verdict,
-		    has_server ? "; not on the debuginfod server" : ", or set DEBUGINFOD_URLS");
+		add_debuginfod(verdict, profile_code(profile, stripped->module));
 	}
 }
 

@@ -176,6 +176,33 @@ static void note_cut(struct symbolizer *symbolizer, const struct naming *naming,
 			       profile_string(naming->profile, module->name));
 }
 
+static bool is_all_named(const struct naming *naming)
+{
+	size_t i;
+
+	for (i = 0; i < naming->nr; i++)
+		if (!profile_is_named(naming->profile,
+				      profile_frame(naming->profile, naming->frames[i].frame)))
+			return false;
+	return true;
+}
+
+/*
+ * A file that was cut short was not read to its end: a frame without a name says nothing about it. 0 or -ENOMEM. What
+ * another machine stored of a file stays as it is.
+ */
+static int mark_unread(const struct naming *naming)
+{
+	const struct module_code *known = profile_code(naming->profile, naming->module);
+	struct module_code code = known ? *known : (struct module_code){.build_id_bytes = 0};
+
+	if (!naming->symbolizer->options.files || is_all_named(naming) ||
+	    profile_module(naming->profile, naming->module)->kind != MODULE_FILE)
+		return 0;
+	code.is_unread = true;
+	return profile_set_code(naming->profile, naming->module, &code);
+}
+
 /*
  * Names one module's frames within its part of the budget. 0; 1 if cut short, or no helper process could answer; or
  * -ENOMEM.
@@ -193,8 +220,10 @@ static int name_part(struct naming *naming)
 	if (read_budget_take(budget, 0) == 0)
 		err = name_module[kind](naming);
 	refused = read_budget_end(budget);
-	if (refused < 0)
+	if (refused < 0) {
 		note_cut(symbolizer, naming, refused);
+		err = err < 0 ? err : mark_unread(naming) ?: err;
+	}
 	return err < 0 ? err : err > 0 || refused < 0;
 }
 

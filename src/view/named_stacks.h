@@ -100,7 +100,7 @@ struct named_stacks {
  * word is `FUNCTION FILE.c:LINE` if the source is known.
  *
  * A missing name is `[unknown]`, `[deleted]` if the file no longer existed, or `[unreadable]`
- * without permission to read it. A requested stack that could not be read is `[Missed User Stack]`
+ * if it could not be read. A requested stack that could not be read is `[Missed User Stack]`
  * or `[Missed Kernel Stack]`. Control characters in names become `?`.
  *
  * 0 or -ENOMEM, also past NAMED_STACKS_MAX_BYTES. The profile is not used afterwards.

@@ -456,9 +456,12 @@ TEST(symbolizer_names_within_a_budget)
 	CHECK_EQ(fixture.result.cuts.nr_by_time, 0);
 	CHECK_STR(fixture.result.cuts.first, own.path);
 	CHECK_EQ(fixture.result.nr_tables_failed, 0);
+	/* It may be named: it is not said to be stripped. */
+	CHECK(profile_code(fixture.profile, 2)->is_unread);
 	read_budget_refill(&budget, UINT64_MAX);
 	name_all(&fixture);
 	CHECK_STR(name_of(&fixture, frame), "stook::test(int)");
+	CHECK(!profile_code(fixture.profile, 2)->is_unread);
 	CHECK_EQ(fixture.result.cuts.nr_by_bytes, 1);
 	CHECK(budget.left_bytes < 1 << 27);
 	close_fixture(&fixture);

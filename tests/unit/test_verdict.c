@@ -434,13 +434,18 @@ TEST(verdict_of_files_without_names)
 	struct run_figures figures = make_figures();
 	struct profile *profile = profile_new();
 	char package[] = "install zlib1g-dbgsym";
+	const struct module_code code = {.build_id = {1}, .build_id_bytes = 20};
 	struct verdict verdict;
+	uint32_t i;
 	char *text;
 
 	CHECK(profile != NULL);
 	(void)make_sample(profile, "a;main;libz.so.1!libz.so.1+0x4a20 90");
 	(void)make_sample(profile, "a;main;own!own+0x10 9");
 	(void)make_sample(profile, "a;main 1");
+	for (i = 0; i < profile_nr_modules(profile); i++)
+		if (!strcmp(profile_module_name(profile, i), "libz.so.1"))
+			CHECK_EQ(profile_set_code(profile, i, &code), 0);
 	CHECK_EQ(quality_judge(profile, &figures.quality), 0);
 	names.options = &with_names;
 	names.packages[0] = package;
@@ -449,8 +454,16 @@ TEST(verdict_of_files_without_names)
 	text = write_sheet(&verdict, MEDIA_TEXT);
 	CHECK(strstr(text, "90.0 % in libz.so.1, stripped: install "
 			   "zlib1g-dbgsym, or set DEBUGINFOD_URLS\n") != NULL);
-	CHECK(strstr(text, "9.0 % in own, stripped: install its debug file (--debug-dir), or set "
-			   "DEBUGINFOD_URLS\n") != NULL);
+	CHECK(strstr(text, "9.0 % in own, stripped: install its debug file (--debug-dir); it has "
+			   "no build id for a debuginfod server\n") != NULL);
+	free(text);
+	verdict_clear(&verdict);
+	(void)setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	CHECK(strstr(text, "90.0 % in libz.so.1, stripped: install "
+			   "zlib1g-dbgsym; not on the debuginfod server\n") != NULL);
+	(void)unsetenv("DEBUGINFOD_URLS");
 	free(text);
 	verdict_clear(&verdict);
 	names.options = &options;

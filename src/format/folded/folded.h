@@ -10,7 +10,7 @@
  *
  * Inlined functions are separate frames, callers first. With known and requested source lines, a
  * frame is `FUNCTION FILE.c:LINE`. A frame without a name is `[unknown]`, `[deleted]` if its file
- * no longer existed, `[unreadable]` if reading it was not permitted. An expected stack that could
+ * no longer existed, `[unreadable]` if it could not be read. An expected stack that could
  * not be read is `[Missed User Stack]` or `[Missed Kernel Stack]`. `;` in names becomes `:`,
  * control characters become `?`; spaces stay. No line occurs twice. Lines are sorted by count,
  * largest first, then by text, so equal profiles give equal files. A difference has two counts per
