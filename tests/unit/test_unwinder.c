@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "proc/mappings.h"
 #include "proc/process_table.h"
@@ -713,6 +715,39 @@ TEST(unwinder_goes_without_files_that_are_not_open)
 	check_absent(&world, (uint32_t)file);
 	CHECK_EQ(cost_of(&world).nr_walked, 1);
 	world_close(&world);
+}
+
+static void stop_children(void)
+{
+	cleanup_file FILE *file = fopen("/proc/thread-self/children", "re");
+	pid_t pid;
+
+	if (!file)
+		SKIP("needs CONFIG_PROC_CHILDREN");
+	while (fscanf(file, "%d", &pid) == 1)
+		(void)kill(pid, SIGSTOP);
+}
+
+/* A device whose files nobody could read in time is given up for a minute, not for as long as the agent runs. */
+TEST(unwinder_asks_again_for_what_was_refused)
+{
+	struct shelf shelf;
+	uint32_t epoch;
+
+	shelf_open_for(&shelf, 1);
+	for (epoch = 0; epoch < 5; epoch++) {
+		unwinder_preload(shelf.world.unwinder, shelf.single[0]);
+		(void)unwinder_poll(shelf.world.unwinder);
+		stop_children();
+		wait_for_tables(&shelf.world);
+		if (state_of(&shelf.world, shelf.tables[0]) == UNWIND_TABLE_ABSENT)
+			break;
+		world_end_epoch(&shelf.world, epoch);
+	}
+	CHECK_EQ(state_of(&shelf.world, shelf.tables[0]), UNWIND_TABLE_ABSENT);
+	world_end_epoch(&shelf.world, epoch);
+	CHECK_EQ(state_of(&shelf.world, shelf.tables[0]), UNWIND_TABLE_WANTED);
+	shelf_close(&shelf);
 }
 
 /* A file that was closed for want of room is opened again before it is taken for absent. */

@@ -60,6 +60,7 @@ struct table {
 	bool is_asked;	     /* requested from the worker */
 	bool is_due;	     /* in due */
 	bool is_unread;	     /* absent because its file was not open at the time */
+	bool is_refused;     /* absent because its device was given up, which is for a minute */
 	uint32_t not_before; /* epoch of the next attempt, after a full pool or a temporary error */
 	uint32_t pause; /* epochs between the last two attempts that found no room; 0: none did */
 	uint32_t nr_samples;	/* that waited for it lately, until … */
@@ -437,7 +438,7 @@ static void make_room(struct unwinder *unwinder, struct table *table, size_t byt
 	table->not_before = unwinder->epoch + table->pause;
 }
 
-/* Drops the tables that were not used since the last such check. */
+/* Drops the tables that were not used since the last such check, and has those asked for again that were refused. */
 static void drop_unused(struct unwinder *unwinder)
 {
 	const uint64_t now_ns = clock_now_ns();
@@ -447,11 +448,14 @@ static void drop_unused(struct unwinder *unwinder)
 		return;
 	for (i = VDSO_TABLE + 1; i < unwinder->nr_tables; i++) {
 		const struct unwind_table_entry *entry = entry_of(unwinder, i);
+		struct table *table = &unwinder->tables[i];
 
+		if (table->is_refused && table->file != NO_FILE)
+			set_state(unwinder, i, UNWIND_TABLE_WANTED);
+		table->is_refused = false;
 		if (entry->state == UNWIND_TABLE_READY &&
 		    (int32_t)(entry->used_epoch - unwinder->checked_epoch) < 0)
-			loaded_table_unload(&unwinder->tables[i].loaded, unwinder->pool,
-					    UNWIND_TABLE_WANTED);
+			loaded_table_unload(&table->loaded, unwinder->pool, UNWIND_TABLE_WANTED);
 	}
 	unwinder->checked_epoch = unwinder->epoch;
 	unwinder->checked_ns = now_ns;
@@ -477,6 +481,7 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > max_table_bytes(unwinder)) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
+		table->is_refused = made->err == -EHOSTDOWN;
 		return;
 	}
 	entry_of(unwinder, made->number)->used_epoch = unwinder->epoch;
