@@ -302,7 +302,7 @@ static void known_file(const struct naming *naming, const struct module *module,
 		.path = file->path,
 		.root_fd = file->root_fd,
 		.root_uid = file->root_uid,
-		.id = {file->id.major, file->id.minor, file->id.inode},
+		.id = worker_file_of(&file->id),
 	};
 	debug_files_choose_root(ret);
 }

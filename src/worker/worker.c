@@ -144,7 +144,7 @@ struct bad_file {
 };
 
 struct late_device {
-	uint32_t major, minor;
+	struct worker_file file; /* one of its files */
 	unsigned nr_late;
 	uint64_t last_ns;
 };
@@ -318,9 +318,14 @@ static void kill_process(struct worker *worker, struct process *process,
 
 /* --- files on which workers fail --------------------------------------------------------------- */
 
+static bool is_same_device(const struct worker_file *a, const struct worker_file *b)
+{
+	return a->major == b->major && a->minor == b->minor && a->arranger == b->arranger;
+}
+
 static bool is_same(const struct worker_file *a, const struct worker_file *b)
 {
-	return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
+	return is_same_device(a, b) && a->inode == b->inode;
 }
 
 static bool is_forgiven(uint64_t failed_ns)
@@ -369,7 +374,7 @@ static struct late_device *find_device(struct worker *worker, const struct worke
 	for (i = 0; i < nr; i++) {
 		struct late_device *device = &worker->devices[i];
 
-		if (device->major != file->major || device->minor != file->minor)
+		if (!is_same_device(&device->file, file))
 			continue;
 		if (is_forgiven(device->last_ns))
 			device->nr_late = 0;
@@ -389,7 +394,7 @@ static void note_late(struct worker *worker, const struct worker_file *file)
 		return;
 	if (!device) {
 		device = &worker->devices[worker->nr_devices++ % DEVICES_MAX];
-		*device = (struct late_device){.major = file->major, .minor = file->minor};
+		*device = (struct late_device){.file = *file};
 	}
 	device->last_ns = clock_now_ns();
 	if (++device->nr_late == DEVICE_LATE_MAX)
@@ -421,7 +426,7 @@ static bool is_device_given_up(struct worker *worker, const struct worker_file *
 		const struct killed *killed = &worker->killed[i];
 
 		nr += killed->is_abandoned && killed->file.inode &&
-		      killed->file.major == file->major && killed->file.minor == file->minor;
+		      is_same_device(&killed->file, file);
 	}
 	return nr >= DEVICE_ABANDONED_MAX;
 }
@@ -732,7 +737,7 @@ bool worker_is_looking(const struct worker *worker)
 
 static void want_file(struct worker *worker, const struct file_look *look)
 {
-	const struct worker_file file = {look->id.major, look->id.minor, look->id.inode};
+	const struct worker_file file = worker_file_of(&look->id);
 	struct file_looked failed = {.root_err = -EHOSTDOWN, .root_fd = -1};
 	struct open_request *request = NULL;
 	const size_t path_bytes = strlen(look->path) + 1;

@@ -109,11 +109,21 @@ struct worker_place {
 /* Adds a path, unless there is no room for it. */
 void worker_place_add(struct worker_place *place, const char *path);
 
-/* Identity of a file, to give up one on which three workers have failed. */
+/*
+ * Identity of a file, to give up one on which three workers have failed, or its device. Whoever arranged the mounts of a
+ * process could have the disk of all given up, if a mount of his that does not answer were taken for it: by a path in his
+ * root, or an overlayfs, which shows the numbers of what is below it.
+ */
 struct worker_file {
 	uint32_t major, minor;
 	uint64_t inode;
+	uint64_t arranger;
 };
+
+static inline struct worker_file worker_file_of(const struct file_id *id)
+{
+	return (struct worker_file){id->major, id->minor, id->inode, id->arranger};
+}
 
 struct worker_question {
 	uint32_t task;

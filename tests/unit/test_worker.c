@@ -911,6 +911,10 @@ TEST(worker_parser_that_waits)
 	check_failure(worker, &question, -EHOSTDOWN);
 	CHECK_EQ(troubles_of(worker).nr_devices_given_up, 1);
 	question.task = TASK_ECHO;
+	question.file.arranger = 1000; /* his mounts may be others, whatever numbers they show */
+	check_answer(worker, &question, "");
+	question.file.arranger = 0;
+	check_failure(worker, &question, -EHOSTDOWN);
 	question.file.minor++;
 	check_answer(worker, &question, "");
 	worker_free(worker);

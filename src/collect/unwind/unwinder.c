@@ -293,7 +293,7 @@ static void request(struct unwinder *unwinder, uint32_t number)
 	wish = (struct table_wish){
 		.number = number,
 		.fd = fcntl(file->handle, F_DUPFD_CLOEXEC, 0),
-		.file = {file->id.major, file->id.minor, file->id.inode},
+		.file = worker_file_of(&file->id),
 		.may_cache = file->is_of_root,
 	};
 	if (wish.fd >= 0)
