@@ -304,6 +304,7 @@ int names_find(struct names_state *state, const struct names_question *question,
 	struct symbol_cache_key key = {
 		.file_bytes = image ? image->bytes : 0,
 		.number = question->file,
+		.changed_ns = image ? image->changed_ns : 0,
 	};
 	struct naming_work work = {
 		.question = question, .image = image, .input = &input, .answer = ret};

@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file/fd_io.h"
 
 /*
@@ -276,6 +277,8 @@ static int use_file(struct elf_image *image, int fd, struct error *error)
 	if (!S_ISREG(status.st_mode))
 		return refuse(error, "not a regular file");
 	image->bytes = (uint64_t)status.st_size;
+	image->changed_ns =
+		(uint64_t)status.st_ctim.tv_sec * NS_PER_SEC + (uint64_t)status.st_ctim.tv_nsec;
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct elf_image {
 	struct read_budget *budget; /* charged for reads; NULL after opening: no limit */
 	const uint8_t *memory;
 	uint64_t bytes;		      /* size of the whole file when it was opened */
+	uint64_t changed_ns;	      /* its ctime then; 0: it is memory */
 	bool is_64;		      /* Elf64_* structures, else Elf32_* */
 	uint16_t machine;	      /* EM_X86_64, … */
 	uint64_t entry;		      /* entry point of a program, as linked; 0: none */
