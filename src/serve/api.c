@@ -370,7 +370,8 @@ struct series {
 	uint32_t *order;   /* names, the largest first */
 	size_t nr_names, nr_shown;
 	uint64_t *amounts; /* of the shown ones, then of the rest: row * nr_points + point */
-	bool *is_covered;  /* points with data */
+	/* For how long: of what begins before the first point, then of each point. */
+	uint64_t *measured_ns;
 };
 
 static void series_clear(struct series *series)
@@ -380,7 +381,7 @@ static void series_clear(struct series *series)
 	free(series->totals);
 	free(series->order);
 	free(series->amounts);
-	free(series->is_covered);
+	free(series->measured_ns);
 }
 
 /*
@@ -491,15 +492,13 @@ static int sum_series(struct series *series, size_t most)
 	for (i = 0; i < series->nr_names; i++)
 		row_of[series->order[i]] = i < series->nr_shown ? i : (uint32_t)series->nr_shown;
 	series->amounts = calloc((series->nr_shown + 1) * series->nr_points, sizeof(uint64_t));
-	series->is_covered = calloc(series->nr_points, sizeof(bool));
-	if (!series->amounts || !series->is_covered)
+	if (!series->amounts)
 		return -ENOMEM;
 	for (i = 0; i < profile_nr_samples(profile); i++) {
 		const struct sample *sample = profile_sample(profile, i);
 
 		if (!find_point(series, sample, &point))
 			continue;
-		series->is_covered[point] = true;
 		series->amounts[row_of[series->name_of[i]] * series->nr_points + point] +=
 			sample->count;
 	}
@@ -530,7 +529,11 @@ static void write_series(const struct series *series, FILE *out)
 	json_write_string(out, profile_value_unit(profile, 0));
 	(void)fputs(",\n\"covered\": [", out);
 	for (i = 0; i < series->nr_points; i++)
-		(void)fprintf(out, "%s%d", i ? "," : "", series->is_covered[i]);
+		(void)fprintf(out, "%s%d", i ? "," : "", series->measured_ns[i + 1] > 0);
+	(void)fputs("],\n\"measured\": [", out);
+	for (i = 0; i < series->nr_points; i++)
+		(void)fprintf(out, "%s%.9g", i ? "," : "",
+			      (double)series->measured_ns[i + 1] / 1e9);
 	(void)fputs("],\n\"series\": [", out);
 	for (i = 0; i < series->nr_shown; i++) {
 		(void)fputs(i ? ",\n{\"name\": " : "\n{\"name\": ", out);
@@ -561,12 +564,23 @@ static int ask_series(struct series *series, bool with_stacks)
 	while (!err && (step_ns = choose_step(range_ns, answer.longest_ns)) > series->step_ns) {
 		series->step_ns = step_ns;
 		series->from_ns = asking->from_ns - asking->from_ns % step_ns;
-		series->nr_points = (asking->to_ns - series->from_ns + step_ns - 1) / step_ns;
+		if (!series->from_ns) /* 1970 */
+			series->from_ns = step_ns;
+		series->nr_points =
+			asking->to_ns > series->from_ns
+				? (asking->to_ns - series->from_ns + step_ns - 1) / step_ns
+				: 1;
+		free(series->measured_ns);
+		series->measured_ns = calloc(series->nr_points + 1, sizeof(uint64_t));
+		if (!series->measured_ns)
+			return -ENOMEM;
 		query = (struct store_query){
-			.from_ns = series->from_ns > step_ns ? series->from_ns - step_ns : 0,
+			.from_ns = series->from_ns - step_ns,
 			.to_ns = asking->to_ns,
 			.no_stacks = !with_stacks,
 			.step_ns = step_ns,
+			.slices_measured_ns = series->measured_ns,
+			.nr_slices = series->nr_points + 1,
 			.most_ns = step_ns,
 		};
 		profile_free(asking->profile);

@@ -516,6 +516,8 @@ static int choose_slice(struct sum *sum, const struct chosen_block *block)
 	number = block->start_ns > sum->query->from_ns
 			 ? (block->start_ns - sum->query->from_ns) / step_ns
 			 : 0;
+	if (number < sum->query->nr_slices)
+		sum->query->slices_measured_ns[number] += block->measured_ns;
 	slice = profile_add_slice(sum->profile,
 				  &(struct time_slice){
 					  .start_ns = sum->query->from_ns + number * step_ns,

@@ -130,6 +130,9 @@ struct store_query {
 	bool no_stacks;	   /* only sums by labels */
 	const char *value; /* to be the main one; NULL: "cpu" if there is one, else the first */
 	uint64_t step_ns;  /* length of time slices; 0: none */
+	/* NULL, or by slice, from from_ns on: the lengths of its epochs are added. A block is in the slice where it begins. */
+	uint64_t *slices_measured_ns;
+	size_t nr_slices; /* that this has room for */
 	/* Longer blocks are read only where shorter ones are gone; 0: the longest that fit. */
 	uint64_t most_ns;
 };

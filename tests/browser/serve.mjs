@@ -189,7 +189,7 @@ async function testPage(test, page) {
 		for (const [year, month, day] of [[2025, 10, 23], [2025, 3, 27]]) {
 			await page.evaluate((from) => {
 				const covered = new Array(6 * 24).fill(0);
-				window.page.chart.setData({ from, step: 3600, points: 6 * 24, covered, series: [], rest: covered, unit: "", value: "" });
+				window.page.chart.setData({ from, step: 3600, points: 6 * 24, covered, measured: covered, series: [], rest: covered, unit: "", value: "" });
 			}, Date.UTC(year, month - 1, day) / 1000);
 			const days = (await drawn()).filter((words) => /^\d{4}-/.test(words));
 			const two = (number) => String(number).padStart(2, "0");

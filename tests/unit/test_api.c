@@ -172,6 +172,13 @@ TEST(a_point_of_a_series_is_as_long_as_the_blocks)
 	check_series(BEGIN, BEGIN + 5 * MINUTE, "\"step\": 60.000, \"points\": 5,",
 		     "[16,16,16,16,16]");
 	leave_folder();
+	/* Each point has whole blocks: it says how much of them. */
+	enter_folder();
+	make_store_of(BEGIN, 40 * SECOND, NULL);
+	check_series(BEGIN, BEGIN + 5 * MINUTE, "\"measured\": [80,40,80,40,80],",
+		     "[16,8,16,8,16]");
+	check_body("/api/series?from=-5m&where=comm=nobody", 200, "\"covered\": [1,1,1,1,1]");
+	leave_folder();
 	/* While the host slept. */
 	enter_folder();
 	make_store_of(BEGIN - 20 * MINUTE, 30 * MINUTE, NULL);

@@ -112,10 +112,10 @@ class Chart {
 	setData(data) {
 		this.data = data;
 		const rows = [...data.series.map((row) => row.amounts), data.rest];
-		const sums = data.covered.map((_, point) => rows.reduce((sum, amounts) => sum + amounts[point], 0));
-		this.rows = rows;
-		this.most = Math.max(...sums, 0);
-		this.sums = sums;
+		this.sums = data.covered.map((_, point) => rows.reduce((sum, amounts) => sum + amounts[point], 0));
+		this.rows = rows.map((amounts) => amounts.map((_, point) => this.rateAt(amounts, point)));
+		this.rates = this.sums.map((_, point) => this.rateAt(this.sums, point));
+		this.most = Math.max(...this.rates, 0);
 		this.draw();
 	}
 
@@ -139,20 +139,28 @@ class Chart {
 		return [from + first * step, from + (last + 1) * step];
 	}
 
+	/*
+	 * Per second. What is in a point was measured for less or more than its length: it consists of whole epochs. One of
+	 * some milliseconds, as before a pause, says little.
+	 */
+	rateAt(amounts, point) {
+		return amounts[point] / Math.max(this.data.measured[point] || this.data.step, this.data.step / 20);
+	}
+
 	/* Time on CPUs per time is a number of CPUs. */
-	rateText(amount) {
-		const { unit, step, value } = this.data;
-		if (unit === "nanoseconds") return `${+(amount / 1e9 / step).toPrecision(3)} ${value === "cpu" ? "CPUs" : "threads"}`;
-		return `${formatWithName(amount / step, { unit, type: value })}/s`;
+	rateText(rate) {
+		const { unit, value } = this.data;
+		if (unit === "nanoseconds") return `${+(rate / 1e9).toPrecision(3)} ${value === "cpu" ? "CPUs" : "threads"}`;
+		return `${formatWithName(rate, { unit, type: value })}/s`;
 	}
 
 	titleOf(point) {
 		const top = this.data.series
-			.map((row) => [showUnseen(row.name) || "(none)", row.amounts[point]])
-			.filter(([, amount]) => amount > 0)
+			.map((row) => [showUnseen(row.name) || "(none)", this.rateAt(row.amounts, point)])
+			.filter(([, rate]) => rate > 0)
 			.slice(0, 8)
-			.map(([name, amount]) => `${name}: ${this.rateText(amount)}`);
-		const text = this.data.covered[point] ? this.rateText(this.sums[point]) : "no data";
+			.map(([name, rate]) => `${name}: ${this.rateText(rate)}`);
+		const text = this.data.covered[point] ? this.rateText(this.rates[point]) : "no data";
 		return [`${rangeText(this.rangeOf(point, point))}: ${text}`, ...top].join("\n");
 	}
 
@@ -183,8 +191,8 @@ class Chart {
 				context.fillStyle = style.getPropertyValue("--panel");
 				context.fillRect(left, 0, size, height);
 			}
-			this.rows.forEach((amounts, rank) => {
-				const part = amounts[point] * scale;
+			this.rows.forEach((rates, rank) => {
+				const part = rates[point] * scale;
 				if (part <= 0) return;
 				context.fillStyle = chartColor(rank, this.rows.length - 1);
 				context.fillRect(left, bottom - part, size, part);
