@@ -40,7 +40,7 @@ for i in 1 2 3 4 5 6; do
 	LIMIT=60 profile_for 50 "$PID" -p "$PID" -F 99 -f "${options[@]}"
 	law_holds "$T/stats" "$T/out" || bad="$bad law"
 	[ "$STATUS" -eq 0 ] || bad="$bad status $STATUS in run $i: $(tail -n 1 "$T/err")"
-	[ "$(sum_folded <"$T/out")" -gt 10 ] || bad="$bad no samples in run $i"
+	[ "$(sum_folded <"$T/out")" -gt 10 ] || bad="$bad no samples in run $i after $WALL_MS ms: $(head -n 4 "$T/err");"
 	[ "$(stat_of max_rss_kb)" -lt 400000 ] || bad="$bad $(stat_of max_rss_kb) KiB in run $i"
 	[ $(($(stat_of user_us) + $(stat_of sys_us))) -lt 10000000 ] || bad="$bad CPU time in run $i"
 	stop "$PID"
