@@ -253,10 +253,16 @@ static bool same_key(const struct symbol_cache_key *a, const struct symbol_cache
 {
 	if (a->build_id_bytes != b->build_id_bytes)
 		return false;
-	if (a->file_bytes != b->file_bytes)
-		return false;
-	return a->build_id_bytes ? !memcmp(a->build_id, b->build_id, a->build_id_bytes)
-				 : a->number == b->number && a->changed_ns == b->changed_ns;
+	if (!a->build_id_bytes)
+		return a->number == b->number;
+	return a->file_bytes == b->file_bytes &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
+}
+
+/* True if a file without a trusted build id was written to. One that cannot be read now has what it had. */
+static bool is_outdated(const struct symbol_cache_key *former, const struct symbol_cache_key *key)
+{
+	return !key->build_id_bytes && key->changed_ns && key->changed_ns != former->changed_ns;
 }
 
 static void drop(struct symbol_cache *cache, size_t i)
@@ -306,21 +312,6 @@ static size_t find(const struct symbol_cache *cache, const struct symbol_cache_k
 	return i;
 }
 
-/* Drops what a file without a trusted build id had before it was written to. */
-static void drop_former(struct symbol_cache *cache, const struct symbol_cache_key *key)
-{
-	size_t i;
-
-	for (i = 0; i < cache->nr && !key->build_id_bytes; i++) {
-		const struct symbol_cache_key *former = &cache->entries[i].key;
-
-		if (former->build_id_bytes || former->number != key->number)
-			continue;
-		drop(cache, i);
-		return;
-	}
-}
-
 static int add(struct symbol_cache *cache, const struct symbol_cache_key *key)
 {
 	struct file_symbols *symbols = file_symbols_new();
@@ -339,12 +330,12 @@ struct file_symbols *symbol_cache_get(struct symbol_cache *cache,
 
 	measure(cache);
 	i = find(cache, key);
-	if (i == cache->nr) {
-		drop_former(cache, key);
+	if (i < cache->nr && is_outdated(&cache->entries[i].key, key)) {
+		drop(cache, i);
 		i = cache->nr;
-		if (add(cache, key) < 0)
-			return NULL;
 	}
+	if (i == cache->nr && add(cache, key) < 0)
+		return NULL;
 	cache->entries[i].last_use = ++cache->nr_uses;
 	make_room(cache);
 	cache->in_use = find(cache, key); /* dropping moves entries */

@@ -51,15 +51,14 @@ struct symbol_cache *symbol_cache_new(size_t max_bytes);	       /* NULL when out
 void symbol_cache_limit(struct symbol_cache *cache, size_t max_bytes); /* from now on */
 void symbol_cache_free(struct symbol_cache *cache);
 
-/*
- * The identity of a file's content: build id and size if there is a trusted build id; else the number of the file, which
- * may be written to between two runs of the program, and when it was changed last.
- */
+/* The identity of a file: build id and size if there is a trusted build id, else a number. */
 struct symbol_cache_key {
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t build_id_bytes; /* 0: none, or not trusted */
 	uint64_t file_bytes;
-	uint64_t number, changed_ns; /* not compared if there is a build id */
+	/* Not compared if there is a build id. */
+	uint64_t number;
+	uint64_t changed_ns; /* what was read before the file was changed is dropped; 0: unknown */
 };
 
 /*
