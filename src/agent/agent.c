@@ -235,6 +235,13 @@ static uint64_t nr_tables_left_out(const struct agent *agent)
 	return agent->nr_tables_left_out + summary.unwinding.nr_too_large;
 }
 
+static uint64_t nr_names_left_out(const struct agent *agent)
+{
+	const struct symbolizer *symbolizer = agent->stacks.names.symbolizer;
+
+	return symbolizer ? symbolizer_nr_over_memory(symbolizer) : 0;
+}
+
 /*
  * Without its helper processes, a run without end would go on with stacks cut short, or without names, and say nothing.
  * is_last: these processes end now, and their failures are not known later.
@@ -260,13 +267,6 @@ static void watch_helpers(struct helpers *helpers, const struct worker_troubles 
 	}
 	helpers->nr_told = helpers->nr;
 	helpers->next_ns = now_ns + REPORT_NS;
-}
-
-static uint64_t nr_names_left_out(const struct agent *agent)
-{
-	const struct symbolizer *symbolizer = agent->stacks.names.symbolizer;
-
-	return symbolizer ? symbolizer_nr_over_memory(symbolizer) : 0;
 }
 
 static void report(const struct agent *agent)

@@ -35,9 +35,8 @@ struct keeper_settings {
  * put right again.
  */
 struct keeper_clock {
-	uint64_t
-		now_ns; /* the latest time that was believed, as it was when the clock was last read */
-	uint64_t boot_ns;  /* CLOCK_BOOTTIME at that time */
+	uint64_t now_ns;   /* the latest time that was believed, as of the last reading */
+	uint64_t boot_ns;  /* CLOCK_BOOTTIME at that reading */
 	uint64_t ahead_ns; /* of what is believed; 0: not ahead */
 	uint64_t since_ns; /* CLOCK_BOOTTIME, since when it has been that far ahead */
 };

@@ -232,8 +232,7 @@ static void write_agent(const struct status *status, FILE *out)
 		status->nr_names_left_out);
 	counter(out, "stook_agent_helper_failures_total",
 		"Helper processes that crashed or took too long over other people's files, and "
-		"files and "
-		"file systems that were given up after that.",
+		"files and file systems that were given up after that.",
 		status->nr_helpers_failed);
 	gauge(out, "stook_agent_memory_bytes", "Memory of the agent's processes and kernel maps.",
 	      (double)status->memory_bytes);

@@ -37,8 +37,9 @@ switches() {
 
 # judge CLOCK_US: prints what disagrees. Rows of several intervals are added up. If CLOCK_US is not 0, a delay may be
 # that much longer or shorter for each wait, by the time taken from the CPU between the wake-up that the program sees
-# and the kernel's own note of it, and longer by what the thread itself saw beyond the kernel's number. Some virtual machines do not report all switches (see offcpu.sh): by the clock, a
-# thread with such switches is not judged, and one waits since it is created, not since it is woken for the first time.
+# and the kernel's own note of it, and longer by what the thread itself saw beyond the kernel's number. Some virtual
+# machines do not report all switches (see offcpu.sh): by the clock, a thread with such switches is not judged, and one
+# waits since it is created, not since it is woken for the first time.
 judge() {
 	awk -F, -v slack_ns="$(($1 * 1000))" '
 	function far(got, want, slack) { return got < want - slack || got > want + slack }
