@@ -133,9 +133,9 @@ static const struct preset {
 		 "uops_issued.stall_cycles",
 		 "uops_executed.stall_cycles",
 		 "uops_retired.stall_cycles",
-		 "idq_uops_not_delivered.cycles_0_uops_deliv.core",
+		 "idq_uops_not_delivered.cycles_0_uops_deliv_core",
 		 /* and in the front end */
-		 "icache.ifdata_stall",
+		 "icache.ifetch_stall",
 		 "icache_16b.ifdata_stall",
 		 "icache_64b.iftag_stall",
 		 "icache_data.stalls",
@@ -145,8 +145,12 @@ static const struct preset {
 		 "rat_stalls.any",
 		 /* AMD */
 		 "dispatch_resource_stall_cycles_0",
-		 "dispatch_resource_stall_cycles_1",
-		 "dispatch_stalls",
+		 "dispatch_resource_stall_cycles_1.load_queue_rsrc_stall",
+		 "dispatch_resource_stall_cycles_1.store_queue_rsrc_stall",
+		 "dispatch_resource_stall_cycles_1.int_phy_reg_file_rsrc_stall",
+		 "dispatch_resource_stall_cycles_1.fp_reg_file_rsrc_stall",
+		 "dispatch_resource_stall_cycles_1.taken_branch_buffer_rsrc_stall",
+		 "dispatch_resource_stall_cycles_2.retire_token_stall",
 	 }},
 	{"topdown",
 	 "task-clock,cycles,instructions",
@@ -299,6 +303,8 @@ static int check(const struct stat_options *options, struct error *error)
 	bool has_tasks = tasks->nr_pids || tasks->nr_tids || (tasks->command && !tasks->everything);
 	bool has_cgroups = tasks->cgroup || options->by == COUNTING_CGROUP;
 
+	if (options->preset && options->details)
+		return error_set(error, -EINVAL, "--detailed cannot be combined with --preset");
 	if (tasks->nr_runs && !tasks->command)
 		return error_set(error, -EINVAL, "--repeat needs '-- CMD'");
 	if (tasks->nr_runs > 1 && tasks->interval_ns)
@@ -412,8 +418,6 @@ static int add_default_events(struct stat_run *stat, struct event_host *host, st
 				 IS_RARE(default_events[i]), error);
 	if (!err && !has_cycles())
 		(void)add_events(stat, host, clocks, true, &(struct error){0});
-	for (i = 0; i < stat->options.details && !err; i++)
-		err = add_events(stat, host, detailed_events[i], false, error);
 	return err;
 }
 
@@ -478,6 +482,36 @@ static int set_filter(struct stat_run *stat, size_t first, const char *filter, i
 	return err;
 }
 
+/*
+ * Intel's CPUs before Ice Lake count the slots of a core for both of its threads, and what became of them for each: they
+ * can be divided only where both threads are counted.
+ */
+static int check_slots(const struct stat_run *stat, struct error *error)
+{
+	static const uint64_t any_thread = 1 << 21;
+	const struct stat_options *options = &stat->options;
+	const struct run_config *tasks = &options->tasks;
+	const bool has_cores = !tasks->nr_pids && !tasks->nr_tids && !tasks->cgroup &&
+			       (!tasks->command || tasks->everything) && !options->nr_cpus &&
+			       (!options->has_by || options->by == COUNTING_CORE ||
+				options->by == COUNTING_SOCKET);
+	size_t i;
+
+	for (i = 0; i < stat->events.nr && !has_cores; i++) {
+		const struct event *event = &stat->events.items[i];
+
+		if (!strstr(event->name, "topdown-total-slots") ||
+		    !(event->attr.config & any_thread))
+			continue;
+		(void)error_set(error, -EINVAL,
+				"this CPU counts the slots of a core for both of its threads");
+		error_hint(error, "count whole cores: -a, without -C, and --per-core, --per-socket "
+				  "or neither");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int choose_events(struct stat_run *stat, struct error *error)
 {
 	const struct stat_options *options = &stat->options;
@@ -497,10 +531,15 @@ static int choose_events(struct stat_run *stat, struct error *error)
 	}
 	if (!err && options->preset)
 		err = add_preset(stat, host, error);
-	else if (!err && (!options->nr_event_lists || options->details))
+	else if (!err && !options->nr_event_lists)
 		err = add_default_events(stat, host, error);
+	for (i = 0; i < options->details && !err; i++)
+		err = add_events(stat, host, detailed_events[i], false, error);
 	event_host_close(host);
+	if (!err)
+		err = check_slots(stat, error);
 	if (!err) {
+		events_tell_apart(&stat->events);
 		stat->states = calloc(stat->events.nr, sizeof(*stat->states));
 		err = stat->states ? 0 : error_no_memory(error, "");
 	}
@@ -580,6 +619,7 @@ static const char *why_not(int code)
 	case -ENOENT:
 	case -EOPNOTSUPP:
 	case -ENXIO:
+	case -ENODEV:
 		return "this machine has no such counter (a virtual machine?)";
 	case -EACCES:
 	case -EPERM:
@@ -604,19 +644,13 @@ static int judge_events(struct stat_run *stat, struct error *error)
 
 	for (i = 0; i < stat->events.nr; i++) {
 		struct event *event = &stat->events.items[i];
-		const char *end = strrchr(event->name, '/');
-		size_t nr = strlen(event->name);
 
 		nr_counted += !counted[i].refused;
 		nr_optional += stat->is_optional[i] && !counted[i].refused;
 		if (counted[i].refused)
 			stat->states[i] = stat->is_optional[i] ? COUNT_HIDDEN : COUNT_UNSUPPORTED;
-		else if (counted[i].is_user_only && !event->attr.exclude_kernel &&
-			 nr + 2 < sizeof(event->name)) {
-			(void)strcpy(event->name + nr,
-				     strchr(end ? end : event->name, ':') ? "u" : ":u");
-			event->attr.exclude_kernel = event->attr.exclude_hv = 1;
-		}
+		else if (counted[i].is_user_only && !event->attr.exclude_kernel)
+			event_leave_kernel_out(event);
 	}
 	if (!nr_counted) {
 		const int code = counted[0].refused;

@@ -339,6 +339,43 @@ static void ungroup(struct counting *counting, size_t leader)
 		}
 }
 
+/* Returns 0 or a negative errno; -ENODEV: the CPU is offline. */
+static int watch(const struct counting *counting, struct watched_cpu *watched)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_GROUP,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(watched->fds); i++) {
+		watched->fds[i] = counting->config.open(&attr, -1, (int)watched->cpu,
+							i ? watched->fds[0] : -1, 0);
+		if (watched->fds[i] < 0) {
+			const int code = -errno;
+
+			unwatch(watched);
+			return code;
+		}
+	}
+	return 0;
+}
+
+/* True if a CPU cannot be counted on at all; events of PMUs that are missing are refused by the same code. */
+static bool is_offline(const struct counting *counting, int cpu)
+{
+	struct watched_cpu watched = {.cpu = (uint32_t)cpu, .fds = {-1, -1}};
+	int err = cpu == ANY_CPU ? 0 : watch(counting, &watched);
+
+	unwatch(&watched);
+	return err == -ENODEV;
+}
+
 /* Opens an event with the members of its group. Returns 0, AGAIN or a negative errno. */
 static int open_group(struct counting *counting, size_t leader, const struct target *target,
 		      int cpu, size_t row)
@@ -360,7 +397,8 @@ static int open_group(struct counting *counting, size_t leader, const struct tar
 				     : open_counter(counting, i, target, cpu, leader_fd, &again);
 		if (again)
 			return AGAIN;
-		if (counter.fd < 0 && !is_refusal(counter.fd))
+		if (counter.fd < 0 && !is_refusal(counter.fd) &&
+		    (counter.fd != -ENODEV || is_offline(counting, cpu)))
 			return counter.fd == -ESRCH || counter.fd == -ENODEV ? 0 : counter.fd;
 		if (counter.fd < 0 && i > leader && leader_fd >= 0 &&
 		    counting->events[leader].is_weak) {
@@ -425,33 +463,6 @@ static int open_targets(struct counting *counting)
 				counting, &counting->targets[t],
 				counting->cpus.nr ? (int)counting->cpus.numbers[c] : ANY_CPU, !t);
 	return err;
-}
-
-/* Returns 0 or a negative errno; -ENODEV: the CPU is offline. */
-static int watch(const struct counting *counting, struct watched_cpu *watched)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.read_format = PERF_FORMAT_GROUP,
-		.disabled = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(watched->fds); i++) {
-		watched->fds[i] = counting->config.open(&attr, -1, (int)watched->cpu,
-							i ? watched->fds[0] : -1, 0);
-		if (watched->fds[i] < 0) {
-			const int code = -errno;
-
-			unwatch(watched);
-			return code;
-		}
-	}
-	return 0;
 }
 
 static struct watched_cpu *add_watched(struct counting *counting, uint32_t cpu)

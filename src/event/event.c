@@ -151,6 +151,62 @@ static void modify(struct event *event, const char *modifiers, bool is_leader)
 		attr->precise_ip = precise;
 }
 
+/* Returns the modifiers in an event's name, or its end. */
+static const char *find_modifiers(const char *name)
+{
+	const char *slash = text_starts_with(name, BREAKPOINT) ? NULL : strrchr(name, '/');
+	const char *colon = strrchr(name, ':');
+
+	if (slash)
+		return slash + 1 + (slash[1] == ':');
+	return colon && are_modifiers(colon + 1) ? colon + 1 : name + strlen(name);
+}
+
+void event_leave_kernel_out(struct event *event)
+{
+	const char *modifiers = find_modifiers(event->name);
+	const bool needs_colon = !*modifiers && (text_starts_with(event->name, BREAKPOINT) ||
+						 !strchr(event->name, '/'));
+	const size_t nr = strlen(event->name);
+
+	event->attr.exclude_kernel = event->attr.exclude_hv = 1;
+	(void)snprintf(event->name + nr, sizeof(event->name) - nr, needs_colon ? ":u" : "u");
+}
+
+static void add_pmu_to_name(struct event *event)
+{
+	char name[EVENT_NAME_BYTES], first[EVENT_NAME_BYTES];
+	const char *slash = strchr(event->name, '/'), *modifiers = find_modifiers(event->name);
+	const size_t nr_first = slash ? (size_t)(slash - event->name)
+				      : (size_t)(modifiers - event->name) - (*modifiers ? 1 : 0);
+	int nr;
+
+	(void)snprintf(first, sizeof(first), "%.*s", (int)nr_first, event->name);
+	if (!slash)
+		nr = snprintf(name, sizeof(name), "%s/%s/%s", event->pmu, first, modifiers);
+	else if (strstr(event->pmu, first) || strpbrk(first, "*?["))
+		nr = snprintf(name, sizeof(name), "%s%s", event->pmu, slash);
+	else
+		nr = snprintf(name, sizeof(name), "%s/%s,%s", event->pmu, first, slash + 1);
+	if (nr < (int)sizeof(name))
+		(void)strcpy(event->name, name);
+}
+
+void events_tell_apart(struct events *events)
+{
+	cleanup_free bool *is_shared = calloc(events->nr + 1, sizeof(*is_shared));
+	size_t i, k;
+
+	for (i = 0; is_shared && i < events->nr; i++)
+		for (k = 0; k < events->nr; k++)
+			is_shared[i] |= *events->items[i].pmu &&
+					strcmp(events->items[i].pmu, events->items[k].pmu) != 0 &&
+					!strcmp(events->items[i].name, events->items[k].name);
+	for (i = 0; is_shared && i < events->nr; i++)
+		if (is_shared[i])
+			add_pmu_to_name(&events->items[i]);
+}
+
 /* --- texts ------------------------------------------------------------------------------------- */
 
 /* An event without terms: NAME[:MODIFIERS]. Sets *ret_modifiers to "" or what follows the name. */

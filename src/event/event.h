@@ -81,6 +81,15 @@ int events_parse(struct event_host *host, const char *text, struct events *event
 int event_parse(const char *text, struct event *ret, struct error *error);
 
 /*
+ * Names the PMU in events that have the same name on several: cycles on a hybrid CPU becomes cpu_core/cycles/ and
+ * cpu_atom/cycles/, uncore_imc/cas_count_read/ becomes uncore_imc_0/cas_count_read/ …
+ */
+void events_tell_apart(struct events *events);
+
+/* Lets the event count in user space only, as its modifier u does, and adds that to its name. */
+void event_leave_kernel_out(struct event *event);
+
+/*
  * Cuts the first event, or group, off a list, like strsep(): commas between slashes, braces or quotes do not separate.
  */
 char *event_split(char **rest);

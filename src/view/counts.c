@@ -208,8 +208,9 @@ static struct metric msr_metric(const struct asked *asked)
 {
 	const struct event *event = asked->event;
 	const double tsc = find(asked, 0, 0, "tsc"), mperf = find(asked, 0, 0, "mperf");
-	/* The same for all three: they always run. */
-	const double ns = (double)asked->row->counts[event - asked->counts->events].running_ns;
+	/* The same for all three: they always run. The counts are averages of the runs, the time is that of all. */
+	const double ns = (double)asked->row->counts[event - asked->counts->events].running_ns /
+			  (double)asked->counts->nr_runs;
 
 	if (strcmp(event->pmu, "msr") != 0)
 		return (struct metric){0};
@@ -222,14 +223,26 @@ static struct metric msr_metric(const struct asked *asked)
 	return (struct metric){0};
 }
 
-/* Events of a vendor, or of Arm's PMU, whose name says that they are cycles without progress. */
+/* True for events of a vendor, or of Arm's PMU, whose name says that they are cycles without progress. */
+static bool is_stall(const struct event *event)
+{
+	static const char *const names[] = {"stall", "exe_activity.bound_on", "decode.lcp",
+					    "idq_uops_not_delivered.cycles_"};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcasestr(event->name, names[i]))
+			return !strcasestr(event->name, "slot");
+	return false;
+}
+
 static struct metric stall_metric(const struct asked *asked)
 {
 	const struct event *event = asked->event;
 	double cycles;
 	size_t i;
 
-	if (!strcasestr(event->name, "stall") || strcasestr(event->name, "slot"))
+	if (!is_stall(event))
 		return (struct metric){0};
 	for (i = 0, cycles = NAN; i < asked->counts->nr_events && isnan(cycles); i++) {
 		const struct event *other = &asked->counts->events[i];
@@ -238,6 +251,7 @@ static struct metric stall_metric(const struct asked *asked)
 		    KIND(other->attr.config) == PERF_COUNT_HW_CPU_CYCLES &&
 		    other->attr.exclude_user == event->attr.exclude_user &&
 		    other->attr.exclude_kernel == event->attr.exclude_kernel &&
+		    (!*other->pmu || !strcmp(other->pmu, event->pmu)) &&
 		    asked->row->counts[i].running_ns)
 			cycles = asked->row->counts[i].value;
 	}

@@ -431,6 +431,28 @@ TEST(counting_needs_an_event_on_one_cpu_only)
 	counting_free(counting);
 }
 
+static int no_device(const struct perf_event_attr *attr, int pid, int cpu, int group_fd)
+{
+	return attr->type == PERF_TYPE_HARDWARE ? ENODEV : 0;
+}
+
+TEST(counting_tells_a_missing_pmu_from_an_offline_cpu)
+{
+	struct counting *counting;
+
+	refuse = no_device;
+	counting = open_events("cycles,page-faults", (struct counting_config){0}, NULL);
+	CHECK(counting);
+	CHECK_EQ(counting_events(counting)[0].refused, -ENODEV);
+	CHECK_EQ(counting_events(counting)[1].refused, 0);
+	counting_free(counting);
+	watches[0].is_offline = watches[1].is_offline = true;
+	counting = open_events("cycles", (struct counting_config){0}, NULL);
+	CHECK(counting);
+	CHECK_EQ(counting_events(counting)[0].refused, 0);
+	counting_free(counting);
+}
+
 static int no_third_of_a_group(const struct perf_event_attr *attr, int pid, int cpu, int group_fd)
 {
 	return group_fd >= 0 && attr->config == PERF_COUNT_HW_CACHE_MISSES ? EINVAL : 0;

@@ -128,6 +128,12 @@ TEST(counts_of_the_msr_pmu)
 	check_metric(tsc, 2.6, "GHz, the TSC");
 	check_metric(mperf, 50, "% of the time not idle");
 	check_metric(aperf, 3.9, "GHz when not idle");
+	/* Counts are averages of runs, times are sums. */
+	counts.nr_runs = 3;
+	counted[tsc].running_ns = counted[aperf].running_ns = (uint64_t)6 * SEC;
+	check_metric(tsc, 2.6, "GHz, the TSC");
+	check_metric(aperf, 3.9, "GHz when not idle");
+	counts.nr_runs = 1;
 	counted[mperf].running_ns = 0;
 	check_metric(aperf, 0, "");
 }
@@ -162,7 +168,18 @@ TEST(counts_of_stalls)
 {
 	(void)add("cycles", 1000);
 	check_metric(add("cycle_activity.stalls_l2_miss", 250), 25, "% of cycles");
+	check_metric(add("exe_activity.bound_on_stores", 300), 30, "% of cycles");
 	check_metric(add("stall_slot", 250), 0, "");
+}
+
+TEST(counts_of_stalls_on_a_hybrid_cpu)
+{
+	const size_t core = add("cycles", 1000), atom = add("cycles", 500),
+		     stalls = add("cpu_atom/stalls/", 250);
+
+	(void)strcpy(items[core].pmu, "cpu_core");
+	(void)strcpy(items[atom].pmu, "cpu_atom");
+	check_metric(stalls, 50, "% of cycles");
 }
 
 static void add_some(void)

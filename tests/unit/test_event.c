@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "event/event.h"
 
 static struct event parse(const char *text)
@@ -86,6 +87,35 @@ TEST(event_modifiers)
 	check_modifiers("cycles:ku", false, false);
 	check_modifiers("r1c2:u", false, true);
 	check_modifiers("L1-dcache-load-misses:k", true, false);
+}
+
+TEST(event_leave_kernel_out_names_it)
+{
+	static const char *const names[][2] = {
+		{"cycles", "cycles:u"},
+		{"cycles:H", "cycles:Hu"},
+		{"r1c2", "r1c2:u"},
+		{"cpu/event=0x3c/", "cpu/event=0x3c/u"},
+		{"cpu/event=0x3c/pp", "cpu/event=0x3c/ppu"},
+		{"cpu/event=0x3c/:H", "cpu/event=0x3c/:Hu"},
+		{"mem:0x10:w", "mem:0x10:w:u"},
+		{"mem:0x10/8:rw", "mem:0x10/8:rw:u"},
+		{"sched:sched_switch", "sched:sched_switch:u"},
+		{"UOPS_EXECUTED:CORE", "UOPS_EXECUTED:CORE:u"},
+	};
+	struct event event = {0};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		(void)strcpy(event.name, names[i][0]);
+		event.attr.exclude_kernel = 0;
+		event_leave_kernel_out(&event);
+		CHECK_STR(event.name, names[i][1]);
+		CHECK(event.attr.exclude_kernel && event.attr.exclude_hv);
+	}
+	memset(event.name, 'x', sizeof(event.name) - 1);
+	event_leave_kernel_out(&event);
+	CHECK_EQ(strlen(event.name), sizeof(event.name) - 1);
 }
 
 TEST(event_refuses_and_says_what)

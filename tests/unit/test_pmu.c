@@ -319,6 +319,46 @@ TEST(pmu_hybrid_groups)
 	end(&fixture);
 }
 
+/* What has the same name on several PMUs gets theirs; each name means what it is the name of. */
+TEST(pmu_in_names)
+{
+	static const char *const cores[] = {
+		"cpu_core/cycles/",
+		"cpu_atom/cycles/",
+		"cpu_core/cycles/u",
+		"cpu_atom/cycles/u",
+		"cpu_atom/mem-loads,ldlat=30/P",
+		"cpu_core/mem-loads,ldlat=30/P",
+		"cpu_core/event=0x3c/",
+		"page-faults",
+		"slots",
+	};
+	static const char *const uncore[] = {
+		"uncore_imc_0/event=4/",
+		"uncore_imc_1/event=4/",
+		"uncore_imc_10/event=4/",
+		"uncore_cha_0/event=1/",
+	};
+	struct fixture fixture;
+	size_t i;
+
+	begin(&fixture, "alderlake", "");
+	parse(&fixture,
+	      "cycles,cycles:u,mem-loads/ldlat=30/P,cpu_core/event=0x3c/,page-faults,slots");
+	events_tell_apart(&fixture.events);
+	CHECK_EQ(fixture.events.nr, ARRAY_SIZE(cores));
+	for (i = 0; i < ARRAY_SIZE(cores); i++)
+		CHECK_STR(fixture.events.items[i].name, cores[i]);
+	end(&fixture);
+	begin(&fixture, "skylake", "");
+	parse(&fixture, "uncore_imc/event=4/,uncore_cha_0/event=1/");
+	events_tell_apart(&fixture.events);
+	CHECK_EQ(fixture.events.nr, ARRAY_SIZE(uncore));
+	for (i = 0; i < ARRAY_SIZE(uncore); i++)
+		CHECK_STR(fixture.events.items[i].name, uncore[i]);
+	end(&fixture);
+}
+
 /* --- modifiers and groups ---------------------------------------------------------------------- */
 
 TEST(pmu_modifiers)
