@@ -1,5 +1,5 @@
 /*
- * stook list: prints the events that `profile -e` and other commands accept, or places that can be probed.
+ * stook list: prints the events that `stat -e` and other commands accept, or places that can be probed.
  *
  *	$ stook list clock
  *	EVENT       KIND      DESCRIPTION
@@ -63,12 +63,13 @@ static const struct option_row rows[] = {
 	OPTION_SWITCH(0, "missing", struct list, missing, "only the events that this host lacks"),
 };
 
-#define USAGE                                                                                 \
-	"usage: stook list [OPTIONS] [PATTERN…]\n"                                          \
-	"\n"                                                                                  \
-	"Lists the events that 'stook profile -e' can name on this host. PATTERN is a glob\n" \
-	"of names, or a word in names and descriptions; or functions and static probes, as\n" \
-	"'stook funccount' names them: PROGRAM:FUNCTION.\n"
+#define USAGE                                                                                    \
+	"usage: stook list [OPTIONS] [PATTERN…]\n"                                             \
+	"\n"                                                                                     \
+	"Lists the events that 'stook stat -e' can count on this host, and 'stook profile -e'\n" \
+	"sample by, if their PMU can interrupt. PATTERN is a glob of names, a word in names\n"   \
+	"and descriptions, or a kind (hw, sw, cache, pmu, tracepoint); or functions and\n"       \
+	"static probes, as 'stook funccount' names them: PROGRAM:FUNCTION.\n"
 
 #define EXAMPLES                                                     \
 	"\nexamples:\n"                                              \
@@ -108,6 +109,21 @@ static int parse(struct list *list, int argc, char **argv, struct error *error)
 
 /* --- events ------------------------------------------------------------------------------------ */
 
+static const char *const kinds[EVENT_NR_KINDS] = {
+	[EVENT_HARDWARE] = "hardware", [EVENT_CACHE] = "cache", [EVENT_SOFTWARE] = "software",
+	[EVENT_PMU] = "pmu",	       [EVENT_MODEL] = "model", [EVENT_TRACEPOINT] = "tracepoint",
+};
+
+/* True for the name of a kind, also one of perf's. */
+static bool is_kind(const char *pattern, enum event_kind kind)
+{
+	static const char *const short_names[EVENT_NR_KINDS] = {
+		[EVENT_HARDWARE] = "hw", [EVENT_CACHE] = "hwcache", [EVENT_SOFTWARE] = "sw"};
+
+	return !strcmp(pattern, kinds[kind]) ||
+	       (short_names[kind] && !strcmp(pattern, short_names[kind]));
+}
+
 /* A name with a colon, which may be a function's, is matched from its beginning: "c:rpc" is not in "sunrpc:rpc". */
 static bool matches(const char *pattern, const struct event_name *name)
 {
@@ -115,8 +131,8 @@ static bool matches(const char *pattern, const struct event_name *name)
 		return !fnmatch(pattern, name->name, 0);
 	if (strchr(pattern, ':'))
 		return text_starts_with(name->name, pattern);
-	return strcasestr(name->name, pattern) || strcasestr(name->description, pattern) ||
-	       strcasestr(name->pmu, pattern);
+	return is_kind(pattern, name->kind) || strcasestr(name->name, pattern) ||
+	       strcasestr(name->description, pattern) || strcasestr(name->pmu, pattern);
 }
 
 static bool is_wanted(struct list *list, const struct event_name *name)
@@ -162,10 +178,22 @@ static int compare(const void *a, const void *b)
 					       ?: strcmp(left->name, right->name);
 }
 
-/* Without privileges there are no tracepoints, which is not an error. */
+static bool asks_for_tracepoints(const struct list *list)
+{
+	bool asks = !list->nr_patterns && !list->missing;
+	size_t i;
+
+	for (i = 0; i < list->nr_patterns; i++)
+		asks |= (!list->is_matched[i] && strchr(list->patterns[i], ':')) ||
+			is_kind(list->patterns[i], EVENT_TRACEPOINT);
+	return asks;
+}
+
+/* Without privileges there are no tracepoints, which is told, but is not an error. */
 static int collect(struct list *list, struct error *error)
 {
-	cleanup_fd int tracefs_fd = tracefs_open(NULL);
+	struct error no_tracefs = {0};
+	cleanup_fd int tracefs_fd = tracefs_open(&no_tracefs);
 	const struct event_host_options options = {.tracefs_fd = tracefs_fd < 0 ? -1 : tracefs_fd};
 	int err;
 
@@ -177,6 +205,8 @@ static int collect(struct list *list, struct error *error)
 	err = event_names(list->host, add, list);
 	if (err || list->failed)
 		return error_no_memory(error, "");
+	if (tracefs_fd < 0 && asks_for_tracepoints(list))
+		complain("tracepoints are not listed: %s", no_tracefs.text);
 	if (list->nr)
 		qsort(list->items, list->nr, sizeof(*list->items), compare);
 	return 0;
@@ -208,11 +238,6 @@ static const struct column columns[NR_COLUMNS] = {
 
 static void read_row(const void *context, size_t number, struct row *row)
 {
-	static const char *const kinds[EVENT_NR_KINDS] = {
-		[EVENT_HARDWARE] = "hardware", [EVENT_CACHE] = "cache",
-		[EVENT_SOFTWARE] = "software", [EVENT_PMU] = "pmu",
-		[EVENT_MODEL] = "model",       [EVENT_TRACEPOINT] = "tracepoint",
-	};
 	const struct listed *listed = &((const struct list *)context)->items[number];
 
 	row->cells[NAME] = cell_text(listed->name);
