@@ -176,6 +176,7 @@ static const struct trial {
 	 STATE_LIMITED,
 	 {"agent", BRIEFLY, "--store", NEW_STORE}},
 	{"sched", "no run times and delays of tasks", STATE_LIMITED, {"sched", BRIEFLY}},
+	{"stat", "no counts of events of the host", STATE_LIMITED, {"stat", BRIEFLY}},
 	{"funccount, user functions",
 	 "funccount, stackcount and tally have no functions and static probes of programs",
 	 STATE_LIMITED,

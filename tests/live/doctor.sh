@@ -98,6 +98,7 @@ examine() {
 		try "profile --off-cpu" profile -q -d 0.1 -f --off-cpu
 		try "profile --locks" profile -q -d 0.1 -f --locks
 		try sched sched -q -d 0.1
+		try stat stat -q -d 0.1
 		try agent agent -q -d 0.1 --store "$T/store.${#rows[@]}.$RANDOM"
 		try "funccount, user functions" funccount -q -d 0.1 "$T/spin:spin_inner"
 		try "funccount, kernel functions" funccount -q -d 0.1 vfs_mkdir
@@ -120,7 +121,7 @@ as_user() {
 # --- rights --------------------------------------------------------------------------------------
 
 examine "root"
-for row in profile "profile --unwind cfi" sched BTF "BPF programs" CAP_BPF CAP_PERFMON "event buffers" \
+for row in profile "profile --unwind cfi" sched stat BTF "BPF programs" CAP_BPF CAP_PERFMON "event buffers" \
 	"user namespace" "helper processes"; do
 	is "$row" ok
 done
