@@ -1734,7 +1734,9 @@ static void summarize_time(const struct session *session, struct session_summary
 		.sample_ns = session->waits.sample_ns,
 		.open_ns = waits->open_ns,
 		.nr_open = waits->nr_open,
-		.lost_ns = sum->cut_ns > waits->cut_ns ? sum->cut_ns - waits->cut_ns : 0,
+		.open_passed_ns = waits->open_passed_ns,
+		.lost_ns = waits->open_lost_ns +
+			   (sum->cut_ns > waits->cut_ns ? sum->cut_ns - waits->cut_ns : 0),
 		.unended_ns = waits->cut_ns > sum->cut_ns ? waits->cut_ns - sum->cut_ns : 0,
 		.divided_ns = drain_split(session->drain)->divided_ns,
 		.undivided_ns = totals->undivided_ns,

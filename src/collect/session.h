@@ -163,6 +163,8 @@ struct session_summary {
 		uint64_t sample_ns;  /* each of which counts as this time */
 		uint64_t open_ns;    /* of shown and hidden: waits that had not ended, … */
 		uint64_t nr_open;    /* … of which there were so many */
+		uint64_t
+			open_passed_ns; /* not shown: of waits that had not ended and are of another length */
 		uint64_t lost_ns;    /* of waits whose stack or end is lost: what is not shown */
 		uint64_t unended_ns; /* of shown and hidden: waits whose end was not seen */
 		/* Under a budget, of these: waits that were not walked. */

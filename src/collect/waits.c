@@ -104,10 +104,15 @@ static int add_so_far(struct waits *waits, struct wait_credit *credit, uint64_t 
 	uint64_t total_ns = until_ns > credit->since_ns ? until_ns - credit->since_ns : 0;
 	uint64_t waited_ns = total_ns;
 	const uint64_t had_ns = credit->waited_ns + credit->queued_ns, waker = credit->waker;
+	const bool is_chosen =
+		total_ns >= waits->min_ns && (!waits->max_ns || total_ns <= waits->max_ns);
 	int err;
 
-	if (!credit->id || total_ns < waits->min_ns || (waits->is_whole && !is_last) ||
-	    (waits->max_ns && (!is_last || total_ns > waits->max_ns)))
+	if (is_last && !credit->id)
+		waits->open_lost_ns += total_ns;
+	else if (is_last && !is_chosen)
+		waits->open_passed_ns += total_ns;
+	if (!credit->id || !is_chosen || (!is_last && (waits->is_whole || waits->max_ns)))
 		return 0;
 	/* The reading comes after until_ns, and so may the wake-up that it has seen. */
 	if (credit->woken_ns && credit->woken_ns < until_ns)

@@ -161,20 +161,20 @@ static void say_time(struct verdict *verdict)
 	const struct session_summary *session = &verdict->figures->session;
 	const struct wire_counters *sum = &session->accounting.sum;
 	const struct session_time *time = &session->time;
-
+	const uint64_t passed_ns = sum->passed_ns + time->open_passed_ns;
 	const struct stack_source *source = verdict->figures->source;
 	char number[NUMBER_COMMAS_BYTES];
 
 	if (!source->waits)
 		return;
 	say(verdict, "time", "%.3f s %s = %.3f s shown + ",
-	    (double)(time->shown_ns + time->hidden_ns + sum->passed_ns + time->lost_ns) / 1e9,
+	    (double)(time->shown_ns + time->hidden_ns + passed_ns + time->lost_ns) / 1e9,
 	    source->waits->for_locks ? "in waits for locks"
 	    : source->nr_events	     ? "running and off CPU"
 				     : "off CPU",
 	    (double)time->shown_ns / 1e9);
-	if (sum->passed)
-		add(verdict, "%.3f s of waits of other lengths + ", (double)sum->passed_ns / 1e9);
+	if (passed_ns)
+		add(verdict, "%.3f s of waits of other lengths + ", (double)passed_ns / 1e9);
 	add(verdict, "%.3f s filtered + %.3f s lost", (double)time->hidden_ns / 1e9,
 	    (double)time->lost_ns / 1e9);
 	if (time->sampled_ns)
@@ -1041,6 +1041,7 @@ static void add_time(struct sheet *sheet, const struct session_summary *session)
 		{"hidden_ns", session->time.hidden_ns},
 		{"sampled_ns", session->time.sampled_ns},
 		{"open_ns", session->time.open_ns},
+		{"open_passed_ns", session->time.open_passed_ns},
 		{"waits_open", session->time.nr_open},
 		{"waits_nested", session->cost.nr_nested},
 		{"lost_ns", session->time.lost_ns},

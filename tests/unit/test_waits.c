@@ -166,6 +166,15 @@ TEST(waits_are_chosen_by_length)
 	open_wait(&waits, 1, 600, 0, 5);
 	CHECK_EQ(waits_close_epoch(&waits, 1, 2000, false, add, &added), 0);
 	CHECK_EQ(added.waited_ns[5], 1400);
+	/* What is not shown at the end is known. */
+	open_wait(&waits, 1, 600, 0, 5);
+	open_wait(&waits, 2, 2700, 0, 8);
+	open_wait(&waits, 3, 1000, 0, 0);
+	CHECK_EQ(waits_close_epoch(&waits, 2, 3000, true, add, &added), 0);
+	CHECK_EQ(added.waited_ns[5], 2400);
+	CHECK_EQ(added.waited_ns[8], 0);
+	CHECK_EQ(waits.open_passed_ns, 300);
+	CHECK_EQ(waits.open_lost_ns, 2000);
 	waits_clear(&waits);
 	/* With an upper limit, only the end shows if a wait belongs. */
 	open_wait(&bounded, 1, 900, 0, 6);
@@ -176,6 +185,7 @@ TEST(waits_are_chosen_by_length)
 	CHECK_EQ(waits_close_epoch(&bounded, 1, 2000, true, add, &added), 0);
 	CHECK_EQ(added.waited_ns[6], 0);
 	CHECK_EQ(added.waited_ns[7], 300);
+	CHECK_EQ(bounded.open_passed_ns, 1100);
 	waits_clear(&bounded);
 }
 
