@@ -419,8 +419,10 @@ static int load(struct collector *collector, struct error *error)
 static int start(struct collector *collector, struct error *error)
 {
 	struct sched *sched = collector->context;
+	const struct clock *clock = &collector->run->clock;
 	int err = switches_start(sched->switches, error);
 
+	sched->trace.began_ns = clock->now(clock->context);
 	if (!err && sched->options.timehist)
 		timehist_write_heading(stdout);
 	if (!err && switches_are_by_clock(sched->switches) && !sched->options.wakeups &&

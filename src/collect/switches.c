@@ -547,12 +547,13 @@ static int64_t cpu_of(const struct switches *switches, const struct sched_listed
 
 /* A thread that is still on its CPU at the end of the run has sent nothing of its time there. */
 static int add_last_stint(struct switches *switches, uint32_t cpu, uint64_t since_ns,
-			  const struct switched_thread *thread, uint64_t delay_ns)
+			  const struct switched_thread *thread, uint64_t delay_ns, uint64_t left_ns)
 {
 	struct sched_stint stint = {
 		.end_ns = switches->interval_ended_ns,
 		.run_ns = switches->interval_ended_ns - since_ns,
 		.delay_ns = delay_ns,
+		.wait_ns = left_ns && since_ns > left_ns ? since_ns - left_ns : 0,
 		.pid = thread->pid,
 		.tid = thread->tid,
 		.cpu = cpu,
@@ -567,11 +568,11 @@ static int add_last_stint(struct switches *switches, uint32_t cpu, uint64_t sinc
 
 /*
  * Adds the part of a thread's sums that is not in the map: of its time on the CPU where it is, and
- * of the wait before. last: its numbers when it left a CPU before. 0 or -ENOMEM.
+ * of the wait before. last: its numbers when it left a CPU before, at left_ns; 0: it did not. 0 or -ENOMEM.
  */
 static int add_open(struct switches *switches, const struct sched_listed *listed,
-		    const struct sched_numbers *last, struct switched_thread *thread,
-		    uint64_t *ran_ns)
+		    const struct sched_numbers *last, uint64_t left_ns,
+		    struct switched_thread *thread, uint64_t *ran_ns)
 {
 	int64_t number = cpu_of(switches, listed);
 	const struct sched_cpu *cpu = &switches->cpus[number < 0 ? 0 : number];
@@ -609,7 +610,7 @@ static int add_open(struct switches *switches, const struct sched_listed *listed
 		ran_ns[number] += open.numbers.run_ns;
 	return switches->is_last && switches->config->sends_stints
 		       ? add_last_stint(switches, (uint32_t)number, since_ns, thread,
-					open.numbers.delay_ns)
+					open.numbers.delay_ns, left_ns)
 		       : 0;
 }
 
@@ -660,7 +661,8 @@ static int take_row(void *context, const void *key, const void *value)
 	name_thread(&thread, listed ? listed->comm : row->comm, row->pid, row->tid, row->cgroup);
 	if (switches->config->has_places)
 		memcpy(switches->ran_ns, row + 1, switches->possible.end * sizeof(uint64_t));
-	if (listed && add_open(switches, listed, &row->last, &thread, switches->ran_ns) < 0)
+	if (listed &&
+	    add_open(switches, listed, &row->last, row->left_ns, &thread, switches->ran_ns) < 0)
 		return -ENOMEM;
 	return hand_out(switches, task, row->start_ns, &thread, switches->ran_ns, reader->next);
 }
@@ -678,7 +680,7 @@ static int take_new_thread(struct switches *switches, const struct sched_listed 
 		return 0;
 	name_thread(&thread, listed->comm, listed->pid, listed->tid, listed->cgroup);
 	memset(switches->ran_ns, 0, switches->possible.end * sizeof(*switches->ran_ns));
-	if (add_open(switches, listed, &none, &thread, switches->ran_ns) < 0)
+	if (add_open(switches, listed, &none, 0, &thread, switches->ran_ns) < 0)
 		return -ENOMEM;
 	return hand_out(switches, listed->task, listed->start_ns, &thread, switches->ran_ns, next);
 }

@@ -144,10 +144,17 @@ int trace_add(struct trace *trace, const struct sched_stint *stint)
 		      "\"wait_us\": %.3f, \"state\": \"%c\"}}",
 		      stint->pid, stint->tid, (double)delay_ns / 1e3, (double)stint->wait_ns / 1e3,
 		      (int)stint->state);
-	/* The two clocks differ by some microseconds, and slices of a track must not overlap. */
+	/*
+	 * The two clocks differ by some microseconds, and slices of a track must not overlap. Before a thread's first
+	 * stint there is none, but its delay may be older than the trace.
+	 */
 	if (stint->wait_ns && delay_ns > stint->wait_ns)
 		delay_ns = stint->wait_ns;
-	if (stint->wait_ns && delay_ns) {
+	if (start_ns < trace->began_ns)
+		delay_ns = 0;
+	else if (delay_ns > start_ns - trace->began_ns)
+		delay_ns = start_ns - trace->began_ns;
+	if (delay_ns) {
 		begin_slice(trace, stint->pid, stint->tid, start_ns - delay_ns, delay_ns,
 			    "runnable");
 		(void)putc('}', trace->out);

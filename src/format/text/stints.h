@@ -21,10 +21,11 @@ void timehist_write(FILE *out, const struct sched_stint *stint);
 
 /*
  * Each CPU has a track with the threads that ran on it, and each thread one in its process, on which
- * it is running or runnable. Zero-initialised except `out`.
+ * it is running or runnable. Zero-initialised except `out` and `began_ns`.
  */
 struct trace {
 	FILE *out;
+	uint64_t began_ns; /* when stints began to be taken, by their clock */
 	bool has_events;
 	struct u64_map named;	  /* threads with a name in the trace: its hash */
 	struct u64_map processes; /* likewise */
