@@ -305,6 +305,9 @@ static void known_file(const struct naming *naming, const struct module *module,
 		.id = worker_file_of(&file->id),
 	};
 	debug_files_choose_root(ret);
+	/* Its debug files are searched there: who arranged that root may not have the device of a file of all given up. */
+	if (ret->root_fd >= 0)
+		ret->id.arranger = ret->root_uid;
 }
 
 /*
@@ -506,11 +509,11 @@ static int find_answer(const struct asking *asking, struct elf_image *image,
 		     : ask(asking, ret);
 }
 
-/* True if a process may answer another time: also when none could be started, or none may be asked about that device. */
+/* True if a process may answer another time: also when none could be started, or none may be asked for some minutes. */
 static bool may_answer_later(int err)
 {
-	return worker_may_answer_later(err) || err == -EHOSTDOWN || err == -EMFILE ||
-	       err == -ENFILE;
+	return worker_may_answer_later(err) || err == -EHOSTDOWN || err == -EOWNERDEAD ||
+	       err == -EMFILE || err == -ENFILE;
 }
 
 /* Names nr frames. 0; 1: there is no answer, and none for other frames of the module; or -ENOMEM. */

@@ -333,14 +333,21 @@ static bool is_forgiven(uint64_t failed_ns)
 	return clock_now_ns() - failed_ns > FORGIVEN_NS;
 }
 
+/* Its failures are 0 if they are old. */
 static struct bad_file *find_bad(struct worker *worker, const struct worker_file *file)
 {
 	size_t nr = worker->nr_bad_files < BAD_FILES_MAX ? worker->nr_bad_files : BAD_FILES_MAX;
 	size_t i;
 
-	for (i = 0; i < nr; i++)
-		if (is_same(&worker->bad_files[i].file, file))
-			return &worker->bad_files[i];
+	for (i = 0; i < nr; i++) {
+		struct bad_file *bad = &worker->bad_files[i];
+
+		if (!is_same(&bad->file, file))
+			continue;
+		if (is_forgiven(bad->last_ns))
+			bad->nr_failures = 0;
+		return bad;
+	}
 	return NULL;
 }
 
@@ -355,8 +362,6 @@ static void blame(struct worker *worker, const struct worker_file *file, const c
 		bad = &worker->bad_files[worker->nr_bad_files++ % BAD_FILES_MAX];
 		*bad = (struct bad_file){.file = *file};
 	}
-	if (bad->nr_failures < FILE_FAILURES_MAX && is_forgiven(bad->last_ns))
-		bad->nr_failures = 0;
 	bad->last_ns = clock_now_ns();
 	if (++bad->nr_failures != FILE_FAILURES_MAX)
 		return;

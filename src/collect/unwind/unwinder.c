@@ -54,13 +54,13 @@
 #define LOOK_MS 20
 
 struct table {
-	uint32_t file;	     /* NO_FILE: the vdso's, or the number is not used */
-	uint32_t next;	     /* in its list of unused numbers; 0: last */
-	bool is_mapped;	     /* while numbers are taken back */
-	bool is_asked;	     /* requested from the worker */
-	bool is_due;	     /* in due */
-	bool is_unread;	     /* absent because its file was not open at the time */
-	bool is_refused;     /* absent because its device was given up, which is for a minute */
+	uint32_t file;	/* NO_FILE: the vdso's, or the number is not used */
+	uint32_t next;	/* in its list of unused numbers; 0: last */
+	bool is_mapped; /* while numbers are taken back */
+	bool is_asked;	/* requested from the worker */
+	bool is_due;	/* in due */
+	bool is_unread; /* absent because its file was not open at the time */
+	bool is_refused; /* absent because its file or device was given up, which is for some minutes */
 	uint32_t not_before; /* epoch of the next attempt, after a full pool or a temporary error */
 	uint32_t pause; /* epochs between the last two attempts that found no room; 0: none did */
 	uint32_t nr_samples;	/* that waited for it lately, until … */
@@ -481,7 +481,7 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > max_table_bytes(unwinder)) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
-		table->is_refused = made->err == -EHOSTDOWN;
+		table->is_refused = made->err == -EHOSTDOWN || made->err == -EOWNERDEAD;
 		return;
 	}
 	entry_of(unwinder, made->number)->used_epoch = unwinder->epoch;
