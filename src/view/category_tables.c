@@ -521,6 +521,8 @@ const char wait_categories[] =
 	"locks: *absl::*Mutex::LockSlow* ObjectMonitor::enter* ObjectMonitor::EnterI*\n"
 	"locks: Monitor::lock*\n"
 	"locks: Mutex::lock*@libjvm* *java*concurrent?locks*::lock* take_gil* *PyMutex_Lock*\n"
+	/* They end in take_gil, whose name stripped programs lack. */
+	"locks: PyEval_RestoreThread* PyEval_AcquireThread* PyGILState_Ensure*\n"
 	"locks: LWLockAcquire* LWLockWaitForVar ProcSleep s_lock perform_spin_delay\n"
 
 	"processes: do_wait@kernel __do_wait@kernel wait_for_vfork_done@kernel\n"
