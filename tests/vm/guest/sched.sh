@@ -45,8 +45,12 @@ for by in kernel clock; do
 	figure "sched: $(grep switches err | head -n 1)"
 done
 
-start spin 100000
+# One that has a CPU to itself need not leave it.
+start taskset 1 spin 100000
+other=$PID
+start taskset 1 spin 100000
 timeout -s KILL 240 stook sched --timehist -p "$PID" 1 >out 2>err
+stop "$other"
 check "timehist: the thread's switches" grep -qE "spin\[$PID\] +[0-9.]+ +[0-9.]+ +[0-9.]+ +R" out
 timeout -s KILL 240 stook sched --map --trace trace.json -p "$PID" 1 >out 2>err
 check "map: the thread" grep -q "^spin:$PID " out
