@@ -564,12 +564,13 @@ static int show_growth(struct query *query, struct store *store, struct error *e
 	struct growth_style style = {
 		.labels = options->report.request.labels ? options->report.request.labels
 							 : LABEL_COMM,
+		.since_ns = query->from_ns,
 		.max_rows = options->report.style.max_rows,
 	};
 	struct question_periods periods;
 	struct store_query wanted;
 	struct store_answer answer;
-	int err = question_find_periods(&periods, store, query->from_ns, query->to_ns, error);
+	int err = question_find_periods(&periods, store, query->to_ns, error);
 
 	if (err)
 		return err;

@@ -335,13 +335,13 @@ static int answer_regressions(struct asking *asking)
 	if (!err)
 		err = take_all(asking, 0, "comm");
 	if (!err)
-		err = question_find_periods(&periods, asking->store, asking->from_ns, asking->to_ns,
-					    &asking->error);
+		err = question_find_periods(&periods, asking->store, asking->to_ns, &asking->error);
 	if (!err) {
 		query = (struct store_query){.from_ns = periods.from_ns,
 					     .to_ns = periods.to_ns,
 					     .step_ns = periods.length_ns};
 		style.cycle = periods.cycle;
+		style.since_ns = asking->from_ns;
 		style.labels = asking->by.labels;
 		err = ask(asking, &query, &asking->profile, &answer);
 	}

@@ -244,18 +244,17 @@ static const struct {
 } periods[] = {{NS_PER_DAY, 7, "days"}, {NS_PER_HOUR, 24, "hours"}};
 
 /* Up to the last full hour: shorter blocks need not be read. */
-int question_find_periods(struct question_periods *ret, struct store *store, uint64_t from_ns,
-			  uint64_t to_ns, struct error *error)
+int question_find_periods(struct question_periods *ret, struct store *store, uint64_t to_ns,
+			  struct error *error)
 {
 	struct store_extent extent;
-	uint64_t nr;
+	uint64_t from_ns, nr;
 	size_t i;
 	int err = store_extent(store, &extent, error);
 
 	if (err)
 		return err;
-	if (from_ns < extent.from_ns)
-		from_ns = extent.from_ns;
+	from_ns = extent.from_ns;
 	if (to_ns > extent.to_ns)
 		to_ns = extent.to_ns;
 	to_ns -= to_ns % NS_PER_HOUR;

@@ -70,9 +70,9 @@ struct question_periods {
 	const char *name;
 };
 
-/* 0; -ENODATA: the range has too few. */
-int question_find_periods(struct question_periods *ret, struct store *store, uint64_t from_ns,
-			  uint64_t to_ns, struct error *error);
+/* 0; -ENODATA: the store has too few until then. */
+int question_find_periods(struct question_periods *ret, struct store *store, uint64_t to_ns,
+			  struct error *error);
 
 /*
  * Fills a sheet with what there is: times, values and labels. The profile has all labels and no stacks, and outlives

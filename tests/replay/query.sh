@@ -114,6 +114,16 @@ check_equal "--regressions: a function that grew is first" \
 	"$("$STOOK" query -q --store "$T/grown.10" --regressions --json | python3 -c 'import json,sys
 for r in json.load(sys.stdin)["rows"]: print(r["name"], r["service"], r["since"], r["cost"] > 0.002)' | head -n 1)" \
 	"hash redis 2023-11-24 22:00 True"
+# What is older is not listed, but it is what later days are compared with.
+since() {
+	"$STOOK" query -q --store "$T/grown.10" --regressions --from "@$1" --json |
+		python3 -c 'import json,sys; print("".join(r["name"] for r in json.load(sys.stdin)["rows"]))'
+}
+check_equal "--regressions --from: on the day of the growth" "$(since 1700900000)" "hash"
+check_equal "--regressions --from: on the next day" "$(since 1700950000)" ""
+check_equal "--regressions --from: in words" \
+	"$("$STOOK" query -q --store "$T/grown.10" --regressions --from @1700950000 | cut -d ';' -f 1)" \
+	"0 of 5 functions grew since $(date -d @1700950000 '+%F %T')"
 check_equal "--regressions: nothing grew" \
 	"$("$STOOK" query -q --store "$T/grown.0" --regressions)" \
 	"0 of 5 functions grew; 0 have too few samples, or were not there long enough, to be tested."

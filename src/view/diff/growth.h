@@ -56,6 +56,7 @@ size_t growth_least_periods(size_t cycle);
 struct growth_style {
 	unsigned labels;   /* enum label bits: a service is a combination of these */
 	size_t cycle;	   /* in time slices */
+	uint64_t since_ns; /* only what grew in the period with this time, or later; 0: all */
 	double confidence; /* percent; 0: 95 */
 	size_t max_rows;   /* for people; 0: 20 */
 };

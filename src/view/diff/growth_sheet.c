@@ -214,6 +214,22 @@ static int fill_table(struct shown *shown, const struct growth_style *style)
 	return growths_find(&shown->growths, table, style->confidence);
 }
 
+static uint64_t period_start(const struct shown *shown, const struct growth *growth)
+{
+	return shown->first_ns + growth->since * shown->period_ns;
+}
+
+static void leave_older_out(struct shown *shown, uint64_t since_ns)
+{
+	struct growths *growths = &shown->growths;
+	size_t nr = 0, i;
+
+	for (i = 0; i < growths->nr; i++)
+		if (period_start(shown, &growths->rows[i]) + shown->period_ns > since_ns)
+			growths->rows[nr++] = growths->rows[i];
+	growths->nr = nr;
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 enum {
@@ -248,7 +264,7 @@ static void read_row(const void *context, size_t number, struct row *row)
 	const struct shown *shown = context;
 	const struct growth *growth = &shown->growths.rows[number];
 	const struct series *series = &shown->series[growth->row];
-	const uint64_t start_ns = shown->first_ns + growth->since * shown->period_ns;
+	const uint64_t start_ns = period_start(shown, growth);
 
 	(void)moment_text(row->scratch, start_ns);
 	row->scratch[MINUTES_BYTES] = '\0';
@@ -265,17 +281,18 @@ static void read_row(const void *context, size_t number, struct row *row)
 	row->cells[SERVICE] = cell_text(strings_get(shown->services, series->service));
 }
 
-static void add_summary(struct sheet *sheet, const struct shown *shown)
+static void add_summary(struct sheet *sheet, const struct shown *shown, uint64_t since_ns)
 {
 	const struct growths *growths = &shown->growths;
-	char tested[NUMBER_COMMAS_BYTES], few[NUMBER_COMMAS_BYTES];
+	char tested[NUMBER_COMMAS_BYTES], few[NUMBER_COMMAS_BYTES], since[MOMENT_BYTES] = "";
 
 	sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
-	sheet_add_words(sheet,
-			"%zu of %s functions grew; %s have too few samples, or were not there long "
-			"enough, to be tested.",
-			growths->nr, number_commas(tested, growths->nr_tested),
-			number_commas(few, growths->nr_few));
+	sheet_add_words(
+		sheet,
+		"%zu of %s functions grew%s%s; %s have too few samples, or were not there long "
+		"enough, to be tested.",
+		growths->nr, number_commas(tested, growths->nr_tested), since_ns ? " since " : "",
+		since_ns ? moment_text(since, since_ns) : "", number_commas(few, growths->nr_few));
 }
 
 int growth_sheet_fill(struct sheet *sheet, const struct profile *profile,
@@ -299,6 +316,7 @@ int growth_sheet_fill(struct sheet *sheet, const struct profile *profile,
 	err = fill_table(shown, style);
 	if (err)
 		return err;
+	leave_older_out(shown, style->since_ns);
 	sheet_add_figure(sheet, MEDIA_JSON, &tested, cell_count(shown->growths.nr_tested));
 	sheet_add_figure(sheet, MEDIA_JSON, &few, cell_count(shown->growths.nr_few));
 	sheet_add_figure(sheet, MEDIA_JSON, &least, cell_real(shown->growths.least_sigma));
@@ -309,6 +327,6 @@ int growth_sheet_fill(struct sheet *sheet, const struct profile *profile,
 		sheet_add_table(sheet, MEDIA_PEOPLE, &table);
 		sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
 	}
-	add_summary(sheet, shown);
+	add_summary(sheet, shown, style->since_ns);
 	return sheet_status(sheet);
 }
