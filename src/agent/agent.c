@@ -143,13 +143,14 @@ struct agent {
 	struct serving serving;
 	struct shared_status shared;
 	struct status status;
-	struct accounting counted;   /* of sessions that have ended */
-	pid_t server_pid;	     /* 0: none */
-	uint64_t server_ns;	     /* CPU time of one that has ended */
-	struct memory memory;	     /* the server's, too */
-	struct memory own;	     /* without it */
-	uint64_t map_bytes;	     /* of this: in the kernel */
-	uint64_t nr_tables_left_out; /* too large, in sessions that have ended */
+	struct accounting counted;  /* of sessions that have ended */
+	uint64_t nr_kept;	    /* entries that were not lost, of all sessions */
+	pid_t server_pid;	    /* 0: none */
+	uint64_t server_ns;	    /* CPU time of one that has ended */
+	struct memory memory;	    /* the server's, too */
+	struct memory own;	    /* without it */
+	uint64_t map_bytes;	    /* of this: in the kernel */
+	struct shortages shortages; /* in sessions that have ended */
 	uint64_t nr_shrinks;
 	unsigned nr_halvings;	    /* of the pools' sizes */
 	atomic_bool shrinks_naming; /* see shrink() */
@@ -226,20 +227,21 @@ static void print_costs(const struct governor *governor, char text[COSTS_BYTES])
 /* --- the report -------------------------------------------------------------------------------- */
 
 /* Files without a table, and files without names in an epoch: what was given up for --max-memory. */
-static uint64_t nr_tables_left_out(const struct agent *agent)
+/* Of all sessions. */
+static struct shortages find_shortages(const struct agent *agent)
 {
+	const struct symbolizer *symbolizer = agent->stacks.names.symbolizer;
+	struct shortages sum = agent->shortages;
 	struct session_summary summary = {0};
 
 	if (agent->stacks.session)
 		session_summarize(agent->stacks.session, &summary);
-	return agent->nr_tables_left_out + summary.unwinding.nr_too_large;
-}
-
-static uint64_t nr_names_left_out(const struct agent *agent)
-{
-	const struct symbolizer *symbolizer = agent->stacks.names.symbolizer;
-
-	return symbolizer ? symbolizer_nr_over_memory(symbolizer) : 0;
+	sum.nr_tables_left_out += summary.unwinding.nr_too_large;
+	sum.nr_tables_evicted += summary.unwinding.nr_evicted + summary.unwinding.nr_crowded;
+	sum.nr_lost_events += summary.nr_lost_events;
+	sum.nr_forgotten += summary.nr_forgotten;
+	sum.nr_names_left_out = symbolizer ? symbolizer_nr_over_memory(symbolizer) : 0;
+	return sum;
 }
 
 /*
@@ -272,6 +274,7 @@ static void watch_helpers(struct helpers *helpers, const struct worker_troubles 
 static void report(const struct agent *agent)
 {
 	const struct governor *governor = &agent->governor;
+	const struct shortages without = find_shortages(agent);
 	const double bpf = governor->shares[COST_SAMPLES] + governor->shares[COST_SWITCHES];
 	char costs[COSTS_BYTES];
 
@@ -292,10 +295,18 @@ static void report(const struct agent *agent)
 		inform("attributes of processes left out (too long, too many, or not readable in "
 		       "time): %" PRIu64,
 		       process_labels_nr_left_out(agent->own_labels));
-	if (nr_tables_left_out(agent) + nr_names_left_out(agent))
+	if (without.nr_tables_left_out + without.nr_names_left_out)
 		inform("given up for --max-memory: unwind tables of %" PRIu64
 		       " files, names of %" PRIu64 " files and epochs",
-		       nr_tables_left_out(agent), nr_names_left_out(agent));
+		       without.nr_tables_left_out, without.nr_names_left_out);
+	if (without.nr_tables_evicted)
+		inform("unwind tables that had no room, or were unloaded for others: %" PRIu64
+		       " (stacks may be cut short)",
+		       without.nr_tables_evicted);
+	if (without.nr_lost_events + without.nr_forgotten)
+		inform("events of processes lost: %" PRIu64
+		       ", mappings dropped or read in part: %" PRIu64 " (names may be missing)",
+		       without.nr_lost_events, without.nr_forgotten);
 	if (agent->keeper.left_out_ns)
 		inform("left out by rules: %.3g s of CPU time",
 		       (double)agent->keeper.left_out_ns / 1e9);
@@ -425,6 +436,9 @@ static void count_session(struct agent *agent, bool is_last)
 	status->thinned = all.sum.thinned;
 	for (i = 0; i < WIRE_NR_LOSS_REASONS; i++)
 		status->lost[i] = all.sum.lost[i];
+	if (all.sum.entries - accounting_lost(&all) > agent->nr_kept)
+		status->sampled_ns = clock_now_ns();
+	agent->nr_kept = all.sum.entries - accounting_lost(&all);
 	if (is_last)
 		agent->counted = all;
 }
@@ -458,8 +472,7 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 	status->own_ns = own_ns > status->own_ns ? own_ns : status->own_ns;
 	status->bpf_ns = bpf_ns > status->bpf_ns ? bpf_ns : status->bpf_ns;
 	status->memory_bytes = agent->memory.bytes;
-	status->nr_tables_left_out = nr_tables_left_out(agent);
-	status->nr_names_left_out = nr_names_left_out(agent);
+	status->shortages = find_shortages(agent);
 	status->nr_helpers_failed = agent->table_helpers.nr + agent->name_helpers.nr;
 	status->rate_hz = rate_of(agent);
 	status->budget = agent->options->budget;
@@ -496,7 +509,7 @@ static int stop_session(struct agent *agent, struct error *error)
 
 	/* By now, with the last epoch. */
 	agent->before = cost_of_sessions(agent);
-	agent->nr_tables_left_out = nr_tables_left_out(agent);
+	agent->shortages = find_shortages(agent);
 	count_session(agent, true);
 	check_sums(agent);
 	stacks_end(&agent->stacks);
@@ -531,6 +544,7 @@ static void resume(struct agent *agent)
 	service_notify(&agent->service, "STATUS=sampling");
 	session_thin(agent->stacks.session, agent->governor.one_of);
 	now = read_cost(agent);
+	agent->status.sampled_ns = now.now_ns;
 	governor_resume(&agent->governor, &now);
 	memory_resume(&agent->own);
 }
@@ -729,12 +743,19 @@ static int take_signal(struct agent *agent, struct error *error)
 	return 0;
 }
 
-static int look_for_file(struct agent *agent, struct error *error)
+#define PAUSE_FILE_IS_THERE "the file of --pause-file is there"
+
+static bool has_pause_file(const struct agent *agent)
 {
 	const char *path = agent->options->pause_path;
 
-	if (path && access(path, F_OK) == 0)
-		return pause_for(agent, PAUSED_BY_FILE, "the file of --pause-file is there", error);
+	return path && access(path, F_OK) == 0;
+}
+
+static int look_for_file(struct agent *agent, struct error *error)
+{
+	if (has_pause_file(agent))
+		return pause_for(agent, PAUSED_BY_FILE, PAUSE_FILE_IS_THERE, error);
 	end_pause(agent, PAUSED_BY_FILE);
 	return 0;
 }
@@ -826,18 +847,27 @@ static int start(struct collector *collector, struct error *error)
 		.most = (uint32_t)options->frequency,
 		.nr_cpus = (uint32_t)agent->stacks.online.nr,
 	};
+	const bool is_paused = has_pause_file(agent);
 	struct governor_reading first;
-	int err = inner_ops(agent)->start(&agent->stacks.collector, error);
+	int err;
 
+	agent->stacks.begins_paused = is_paused;
+	err = inner_ops(agent)->start(&agent->stacks.collector, error);
 	if (err)
 		return err;
 	first = read_cost(agent);
+	agent->status.sampled_ns = first.now_ns;
 	agent->stored_ns = first.now_ns;
 	agent->naming_ns = first.cost_ns[COST_NAMES] + first.cost_ns[COST_HELPERS];
 	governor_init(&agent->governor, &limits, &first);
 	agent->next_report_ns = first.now_ns + FIRST_REPORT_NS;
-	service_notify(&agent->service, "READY=1\nSTATUS=sampling");
-	if (!options->tasks.quiet)
+	if (is_paused) {
+		agent->pauses = PAUSED_BY_FILE;
+		complain("paused: " PAUSE_FILE_IS_THERE);
+	}
+	service_notify(&agent->service,
+		       is_paused ? "READY=1\nSTATUS=paused" : "READY=1\nSTATUS=sampling");
+	if (!is_paused && !options->tasks.quiet)
 		inform("sampling at %" PRIu64 " Hz into '%s', epochs of %g s", options->frequency,
 		       options->store_path, (double)options->tasks.interval_ns / 1e9);
 	return 0;

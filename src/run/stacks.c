@@ -444,7 +444,10 @@ static int start(struct collector *collector, struct error *error)
 			return error->code;
 		symbolizer_begin_reading(stacks->names.symbolizer);
 	}
-	return session_start(stacks->session, error);
+	if (!stacks->begins_paused)
+		return session_start(stacks->session, error);
+	stacks_end(stacks);
+	return 0;
 }
 
 /* The program after `--` may start only when all probes are attached. */

@@ -72,6 +72,7 @@ struct stacks {
 	uint32_t next_file, next_runtime; /* of the next session, see struct session_options */
 	struct session_names names;
 	struct intervals *intervals; /* with --interval */
+	bool begins_paused; /* the run begins without a session, and stacks_resume() with the first one */
 	bool is_gathering; /* with keep: intervals are not named yet, but with the next ones */
 	uint64_t nr_intervals;
 	uint64_t latest_ns; /* how late the latest interval was taken away from the session */

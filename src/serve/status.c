@@ -130,11 +130,15 @@ struct health health_of(const struct status *status, const struct store_extent *
 		return red("the store is empty");
 	if (!status && age < -(double)late_ns / 1e9)
 		return red("the last epoch ends in the future: was the clock set back?");
-	if (age <= (double)late_ns / 1e9)
-		return (struct health){.is_red = false};
-	if (status && status->is_paused)
-		return late("the agent is paused; no epoch was stored", age);
-	return late("no epoch was stored", age);
+	if (age > (double)late_ns / 1e9)
+		return late(status && status->is_paused ? "the agent is paused; no epoch was stored"
+							: "no epoch was stored",
+			    age);
+	if (status && !status->is_paused && status->sampled_ns &&
+	    now_ns > status->sampled_ns + late_ns)
+		return late("no samples, or all of them were lost,",
+			    (double)(now_ns - status->sampled_ns) / 1e9);
+	return (struct health){.is_red = false};
 }
 
 /* --- metrics ---------------------------------------------------------------------------------- */
@@ -212,6 +216,8 @@ static void write_walks(const struct status *status, FILE *out)
 
 static void write_agent(const struct status *status, FILE *out)
 {
+	const struct shortages *without = &status->shortages;
+
 	write_samples(status, out);
 	write_walks(status, out);
 	counter(out, "stook_epochs_stored_total", "Epochs that were stored.", status->nr_stored);
@@ -225,11 +231,23 @@ static void write_agent(const struct status *status, FILE *out)
 		      (double)status->own_ns / 1e9, (double)status->bpf_ns / 1e9);
 	counter(out, "stook_agent_unwind_tables_left_out_total",
 		"Files without an unwind table, which needs too much of --max-memory.",
-		status->nr_tables_left_out);
+		without->nr_tables_left_out);
+	counter(out, "stook_agent_unwind_tables_evicted_total",
+		"Unwind tables that were unloaded for others, or had no room at the time: stacks "
+		"of their code were cut short.",
+		without->nr_tables_evicted);
+	counter(out, "stook_agent_process_events_lost_total",
+		"Events of processes that the kernel dropped: mappings were read again, and some "
+		"code may have no name.",
+		without->nr_lost_events);
+	counter(out, "stook_agent_mappings_dropped_total",
+		"Times that mappings of a process were dropped or read in part: too many processes "
+		"or mappings.",
+		without->nr_forgotten);
 	counter(out, "stook_agent_names_left_out_total",
 		"Files left without names in an epoch: reading their symbols needs too much of "
 		"--max-memory.",
-		status->nr_names_left_out);
+		without->nr_names_left_out);
 	counter(out, "stook_agent_helper_failures_total",
 		"Helper processes that crashed or took too long over other people's files, and "
 		"files and file systems that were given up after that.",

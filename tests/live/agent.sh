@@ -17,7 +17,7 @@ agent() {
 	"$STOOK" agent --epoch 1 --budget off "$@" 2>"$T/err" </dev/null &
 	AGENT=$!
 	STARTED+=("$AGENT")
-	wait_until 20 says 'sampling at'
+	wait_until 20 says 'sampling at\|paused:'
 }
 says() { grep -q "$1" "$T/err"; }
 silent() { ! says "$1"; }
@@ -232,6 +232,17 @@ check "another one resumes it" wait_until 20 attached
 check "epochs follow" wait_until 20 has_epochs $((epochs + 2))
 end_agent
 check_equal "after pauses it ends well" $STATUS 0
+: >"$T/pause"
+agent --store "$STORE" --pause-file "$T/pause"
+check "with the file it starts paused" says 'paused: the file'
+check "with the file nothing is attached at the start" detached
+check "it is not sampling then" silent 'sampling at'
+epochs=$(nr_epochs)
+rm "$T/pause"
+check "without the file it begins" wait_until 20 attached
+check "epochs follow then" wait_until 20 has_epochs $((epochs + 2))
+end_agent
+check_equal "after a paused start it ends well" $STATUS 0
 
 # --- the end ------------------------------------------------------------------------------------------------
 
