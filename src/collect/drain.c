@@ -217,6 +217,11 @@ const struct split *drain_split(const struct drain *drain)
 	return &drain->split;
 }
 
+void drain_set_walk_ns(struct drain *drain, double walk_ns)
+{
+	drain->split.walk_ns = walk_ns;
+}
+
 const struct drain_totals *drain_totals(const struct drain *drain)
 {
 	return &drain->totals;
@@ -227,13 +232,22 @@ uint64_t drain_waiting(const struct drain *drain)
 	return drain->nr_counts;
 }
 
-uint64_t drain_position_ns(const struct drain *drain, uint64_t now_ns)
+/* One whose exit was lost is still published. */
+static void forget_published(void *context, int32_t pid)
+{
+	const struct drain *drain = context;
+
+	if (drain->options.unwinder)
+		unwinder_forget(drain->options.unwinder, (uint32_t)pid);
+}
+
+void drain_forget_exited(struct drain *drain, uint64_t now_ns)
 {
 	if (drain->nr_sorted && drain->records[0].time_ns < now_ns)
 		now_ns = drain->records[0].time_ns;
 	if (drain->nr_sorted_events && drain->events[0].time_ns < now_ns)
 		now_ns = drain->events[0].time_ns;
-	return now_ns;
+	process_table_purge(drain->options.processes, now_ns, forget_published, drain);
 }
 
 size_t drain_bytes(const struct drain *drain)

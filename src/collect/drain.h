@@ -183,8 +183,11 @@ size_t drain_nr_deferred(const struct drain *drain);
 /* Number of counts that wait for their record; 0 except right after a close. */
 uint64_t drain_waiting(const struct drain *drain);
 
-/* Returns the time of the first record or event that was left by the latest replay; now_ns if none is older. */
-uint64_t drain_position_ns(const struct drain *drain, uint64_t now_ns);
+/*
+ * Forgets processes that exited well before now_ns, and before all that was left by the latest replay: records that wait
+ * may be of some that have exited since.
+ */
+void drain_forget_exited(struct drain *drain, uint64_t now_ns);
 
 /* Memory for records and events that wait for their replay. */
 size_t drain_bytes(const struct drain *drain);
@@ -193,5 +196,8 @@ size_t drain_bytes(const struct drain *drain);
 const struct drain_totals *drain_totals(const struct drain *drain);
 const struct waits *drain_waits(const struct drain *drain);
 const struct split *drain_split(const struct drain *drain);
+
+/* How long a walk takes, on average, for the error of the division. */
+void drain_set_walk_ns(struct drain *drain, double walk_ns);
 
 #endif

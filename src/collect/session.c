@@ -1178,8 +1178,7 @@ static int end_epoch(struct session *session, uint64_t look_ns, struct error *er
 		return error_set(error, err, "cannot drain the samples: %s", strerror(-err));
 	for (i = 0; i < session->nr_sources; i++)
 		accounting_close_epoch(&session->sources[i].accounting, &counters[i]);
-	/* Records that wait may be of processes that have exited since. */
-	process_table_purge(session->processes, drain_position_ns(session->drain, ended_ns));
+	drain_forget_exited(session->drain, ended_ns);
 	if (file_table_is_crowded(session->files) || ended_ns - session->swept_ns > UNUSED_NS)
 		forget_unused(session);
 	return 0;
@@ -1213,6 +1212,7 @@ static void judge_waits(struct session *session)
 		return;
 	session->budget_next_ns = walk_budget_judge(&session->budget, now_ns);
 	sampler_walk_each(waits->sampler, session->budget.each_ns);
+	drain_set_walk_ns(session->drain, walk_budget_walk_ns(&session->budget));
 }
 
 static uint64_t nap_ns(const struct session *session)

@@ -10,6 +10,8 @@
 
 #include "base/array.h"
 
+#define MOST_WALKED 0.75 /* of a wait */
+
 void split_clear(struct split *split)
 {
 	u64_map_clear(&split->groups);
@@ -117,6 +119,31 @@ static double variance_of(const struct split_share *shares, size_t nr, double po
 	return sum * 1024 * 1024 * pot * pot / (all * all);
 }
 
+/* What the waits would be that a walk has not made longer; a walk is not all of a wait. */
+static double without_walks(const struct wait_amount *amount, double walk_ns)
+{
+	const uint64_t nr =
+		amount->nr_waited > amount->nr_queued ? amount->nr_waited : amount->nr_queued;
+	const double ns = (double)both(amount), walks_ns = (double)nr * walk_ns;
+
+	return walks_ns < ns * MOST_WALKED ? ns - walks_ns : ns * (1 - MOST_WALKED);
+}
+
+/* Returns how much of the pot would go to other stacks if no walk was part of its wait. */
+static double bias_of(const struct split_share *shares, size_t nr, double pot, double all,
+		      double walk_ns)
+{
+	double whole = 0, bias = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		whole += without_walks(&shares[i].amount, walk_ns);
+	for (i = 0; i < nr; i++)
+		bias += fabs((double)both(&shares[i].amount) / all -
+			     without_walks(&shares[i].amount, walk_ns) / whole);
+	return bias / 2 * pot;
+}
+
 /* Divides a pot among the stacks of its group. */
 static int divide(struct split *split, const struct split_pot *pot,
 		  const struct split_share *shares, size_t nr, split_add_fn *add, void *context)
@@ -141,6 +168,8 @@ static int divide(struct split *split, const struct split_pot *pot,
 	}
 	split->divided_ns += both(&pot->amount);
 	split->variance += variance_of(shares, nr, (double)both(&pot->amount), (double)both(&sum));
+	split->bias_ns +=
+		bias_of(shares, nr, (double)both(&pot->amount), (double)both(&sum), split->walk_ns);
 	return err;
 }
 
@@ -174,5 +203,5 @@ int split_close(struct split *split, split_add_fn *add, void *context)
 
 double split_error_ns(const struct split *split)
 {
-	return split->variance > 0 ? 2 * sqrt(split->variance) : 0;
+	return (split->variance > 0 ? 2 * sqrt(split->variance) : 0) + split->bias_ns;
 }

@@ -7,6 +7,10 @@
  * choice with the probability 1/n stands for n - 1 others of its length: the stacks of a group share its pot in
  * proportion to the time for which their waits stand, and the number of waits in proportion to the number. So it does
  * not matter how n was chosen, nor that it changes.
+ *
+ * A walk is due when its wait has begun. If the wait ends by what the same CPU does next, the walk makes it longer, which
+ * the waits for which it stands are not: stacks with short waits get too much. Whether it was so is not known for any one
+ * wait, so this is not corrected, but part of the error.
  */
 #ifndef STOOK_COLLECT_SPLIT_H
 #define STOOK_COLLECT_SPLIT_H
@@ -37,8 +41,11 @@ struct split {
 	struct split_share *shares;
 	size_t nr_shares, cap_shares;
 
+	double walk_ns; /* of a walk, on average; may change */
+
 	uint64_t divided_ns; /* since the start */
 	double variance;     /* likewise: sum of the stacks' variances, in ns² */
+	double bias_ns;	     /* likewise: what walks may have moved to other stacks */
 };
 
 /* Accepts {0}. */
@@ -62,8 +69,8 @@ int split_close(struct split *split, split_add_fn *add, void *context);
 
 /*
  * Returns the error of the time of any set of stacks, such as those with a function, with a probability of 95 %: twice
- * the standard error of all stacks together. (Groups are independent; within one, what a stack has too much another
- * has too little.)
+ * the standard error of all stacks together (groups are independent; within one, what a stack has too much another
+ * has too little), and what walks may have moved.
  */
 double split_error_ns(const struct split *split);
 

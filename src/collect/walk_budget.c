@@ -135,6 +135,14 @@ static struct wire_cost sum_costs(const struct walk_budget *budget)
 	return sum;
 }
 
+double walk_budget_walk_ns(const struct walk_budget *budget)
+{
+	const struct wire_cost sum = sum_costs(budget);
+
+	return sum.walks ? paid_for(&sum, mean(sum.timed_ns, sum.timed)).walks / (double)sum.walks
+			 : 0;
+}
+
 uint64_t walk_budget_paid_ns(const struct walk_budget *budget)
 {
 	const struct wire_cost sum = sum_costs(budget);

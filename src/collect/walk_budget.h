@@ -32,6 +32,9 @@ uint64_t walk_budget_judge(struct walk_budget *budget, uint64_t now_ns);
 /* Returns the cost since the start, on all CPUs. */
 uint64_t walk_budget_paid_ns(const struct walk_budget *budget);
 
+/* Returns what a walk took on average, without what each switch costs. */
+double walk_budget_walk_ns(const struct walk_budget *budget);
+
 /* The cost since the start, as shares of the time of the CPU that paid most, and the numbers on all CPUs. */
 struct walk_budget_result {
 	double share; /* the budget; 0: none */

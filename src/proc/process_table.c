@@ -725,7 +725,8 @@ static void sweep(struct process_table *table, uint64_t now_ns)
 		table->swept = 0;
 }
 
-void process_table_purge(struct process_table *table, uint64_t now_ns)
+void process_table_purge(struct process_table *table, uint64_t now_ns, process_gone_fn *gone,
+			 void *context)
 {
 	const struct u64_map_slot *slot;
 	size_t position = 0;
@@ -738,6 +739,8 @@ void process_table_purge(struct process_table *table, uint64_t now_ns)
 		if (!process->exited_ns || process->exited_ns + KEEP_EXITED_NS > now_ns ||
 		    process->known_ns > now_ns || process_exists(process->pid))
 			continue;
+		if (gone)
+			gone(context, process->pid);
 		(void)u64_map_remove(&table->by_pid, slot->key);
 		process_free(process);
 		table->nr_purged++;

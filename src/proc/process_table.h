@@ -137,9 +137,11 @@ uint64_t process_table_nr_looked(const struct process_table *table);
 
 /*
  * Forgets processes that exited well before now_ns, up to which events were replayed, also some of those whose exit was
- * lost. After many, gives free memory back to the kernel.
+ * lost; calls gone, if it is not NULL, for each. After many, gives free memory back to the kernel.
  */
-void process_table_purge(struct process_table *table, uint64_t now_ns);
+typedef void process_gone_fn(void *context, int32_t pid);
+void process_table_purge(struct process_table *table, uint64_t now_ns, process_gone_fn *gone,
+			 void *context);
 
 /* Marks the files that a process has mapped, see file_table_sweep(). */
 void process_table_mark_files(const struct process_table *table);

@@ -705,7 +705,7 @@ static void end_epoch(void)
 		     "out of memory");
 	u64_map_clear(&sim.counts);
 	need(drain_close_epoch(sim.drain, ended, sim.now_ns) == 0, "cannot close the epoch");
-	process_table_purge(sim.processes, drain_position_ns(sim.drain, sim.now_ns));
+	drain_forget_exited(sim.drain, sim.now_ns);
 	if (file_table_is_crowded(sim.files)) {
 		const struct part_source from = source();
 

@@ -549,7 +549,7 @@ static void end_epoch(struct feeding *feeding, const struct counts *counts, uint
 					 &(struct wire_count){.count = slot->value}),
 			 0);
 	CHECK_EQ(drain_close_epoch(drain, epoch, ended_ns), 0);
-	process_table_purge(feeding->fixture.processes, drain_position_ns(drain, ended_ns));
+	drain_forget_exited(drain, ended_ns);
 	if (one_in(2))
 		take_samples(feeding);
 }

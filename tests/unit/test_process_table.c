@@ -133,11 +133,11 @@ TEST(process_table_forgets_the_dead_after_a_while)
 	deliver_map(table, 11, PID_A, PAGE);
 	deliver_exit(table, 20, PID_A);
 	CHECK(has(table, PID_A, 20, PAGE)); /* for a late record */
-	process_table_purge(table, NS_PER_SEC);
+	process_table_purge(table, NS_PER_SEC, NULL, NULL);
 	CHECK(has(table, PID_A, NS_PER_SEC, PAGE)); /* for a surviving thread */
-	process_table_purge(table, NS_PER_SEC * 5 / 2);
+	process_table_purge(table, NS_PER_SEC * 5 / 2, NULL, NULL);
 	CHECK_EQ(process_table_nr(table), 2);
-	process_table_purge(table, NS_PER_SEC * 4);
+	process_table_purge(table, NS_PER_SEC * 4, NULL, NULL);
 	CHECK_EQ(process_table_nr(table), 1);
 	CHECK(process_table_mappings(table, PID_A, NULL, 0) == NULL);
 	CHECK(process_table_mappings(table, PID_B, NULL, 0) != NULL);
@@ -145,10 +145,17 @@ TEST(process_table_forgets_the_dead_after_a_while)
 	close_tables(&tables);
 }
 
+static void count_gone(void *context, int32_t pid)
+{
+	CHECK((pid - PID_A) % 3);
+	++*(size_t *)context;
+}
+
 TEST(process_table_forgets_each_of_many)
 {
 	struct tables tables;
 	struct process_table *table = open_tables(&tables);
+	size_t nr_gone = 0;
 	int32_t i;
 
 	for (i = 0; i < 5000; i++) {
@@ -156,7 +163,8 @@ TEST(process_table_forgets_each_of_many)
 		if (i % 3)
 			deliver_exit(table, 20, PID_A + i);
 	}
-	process_table_purge(table, 100 * NS_PER_SEC);
+	process_table_purge(table, 100 * NS_PER_SEC, count_gone, &nr_gone);
+	CHECK_EQ(nr_gone, 3333);
 	CHECK_EQ(process_table_nr(table), 1667);
 	for (i = 0; i < 5000; i++)
 		CHECK_EQ(process_table_mappings(table, PID_A + i, NULL, 0) != NULL, i % 3 == 0);
@@ -216,13 +224,13 @@ TEST(process_table_keeps_a_process_without_its_leader)
 	deliver_exec(table, 10, pid);
 	deliver_map(table, 11, pid, PAGE);
 	deliver_exit(table, 20, pid);
-	process_table_purge(table, 10 * NS_PER_SEC);
+	process_table_purge(table, 10 * NS_PER_SEC, NULL, NULL);
 	CHECK_EQ(ensure_here(&tables, pid), 0);
 	kept = has(table, pid, 10 * NS_PER_SEC, PAGE);
 	CHECK_EQ(kill(pid, SIGKILL), 0);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 	CHECK(kept);
-	process_table_purge(table, 20 * NS_PER_SEC); /* now the process is gone */
+	process_table_purge(table, 20 * NS_PER_SEC, NULL, NULL); /* now the process is gone */
 	CHECK_EQ(process_table_nr(table), 0);
 	close_tables(&tables);
 }
@@ -358,7 +366,7 @@ TEST(process_table_forgets_the_dead_of_a_loss)
 	deliver_exec(table, now, getpid());
 	process_table_distrust(table, clock_now_ns());
 	for (i = 0; i < 10; i++)
-		process_table_purge(table, now + (uint64_t)i * 5 * NS_PER_SEC);
+		process_table_purge(table, now + (uint64_t)i * 5 * NS_PER_SEC, NULL, NULL);
 	CHECK_EQ(process_table_nr(table), 1);
 	close_tables(&tables);
 }
@@ -450,7 +458,7 @@ TEST(process_table_gives_the_memory_of_a_burst_back)
 			others[i] = malloc(32);
 	}
 	most = resident_bytes();
-	process_table_purge(table, 10 * NS_PER_SEC);
+	process_table_purge(table, 10 * NS_PER_SEC, NULL, NULL);
 	CHECK_EQ(process_table_nr(table), 0);
 	CHECK(resident_bytes() - before < (most - before) / 2);
 	for (i = 0; i < BURST; i++)

@@ -188,3 +188,19 @@ TEST(split_estimates_without_bias_and_knows_its_error)
 	error = 2 * sqrt(2 * squares / RUNS);
 	CHECK(estimated / RUNS > 0.8 * error && estimated / RUNS < 1.25 * error);
 }
+
+/* A walk of 4 us in a wait of 8 is no part of the waits for which it stands; in one of 100 it hardly matters. */
+TEST(split_counts_walks_as_error)
+{
+	struct split split = {.walk_ns = 4000};
+	struct given given = {0};
+
+	wait_unwalked(&split, 1, 1000000, 0);
+	CHECK_EQ(split_add_share(&split, &(struct split_share){1, 2, {80000, 0, 10, 0}, 0}), 0);
+	CHECK_EQ(split_add_share(&split, &(struct split_share){1, 3, {100000, 0, 1, 0}, 0}), 0);
+	CHECK_EQ(split_close(&split, give, &given), 0);
+	CHECK_EQ(given.waited_ns[2], 444444);
+	/* 80 of 180, and 40 of 136. */
+	CHECK_EQ(llround(split_error_ns(&split)), llround(1e6 * (80. / 180 - 40. / 136)));
+	split_clear(&split);
+}

@@ -1,9 +1,11 @@
 /*
  * wait_mix SECONDS: a storm of waits on different paths, of different lengths. Threads hand a byte to each other in
  * pipes, two by two. mix-ask asks on one of four paths, chosen at random: mix-answer answers at once, after some CPU
- * time, or after a sleep. At the end, on stdout, the number of questions.
+ * time, or after a sleep. At the end, on stdout, the number of questions, and for each path how long the threads that
+ * ask were off their CPU on it, in nanoseconds, by their own clocks.
  *
  *	asked 123456
+ *	in_short 123456789
  *
  * Half of the waits are short, and most of the time is in a few long ones: a choice of waits that does not consider
  * their lengths gets the shares of the paths wrong.
@@ -20,9 +22,18 @@
 
 #define NR_PAIRS 2
 
+enum { IN_SHORT, IN_OTHER_SHORT, IN_BUSY, IN_LONG, NR_PATHS };
+
+static const char *const path_names[NR_PATHS] = {
+	[IN_SHORT] = "in_short",
+	[IN_OTHER_SHORT] = "in_other_short",
+	[IN_BUSY] = "in_busy",
+	[IN_LONG] = "in_long",
+};
+
 struct pair {
 	int question[2], answer[2];
-	uint64_t random, asked;
+	uint64_t random, asked, off_ns[NR_PATHS];
 	pthread_t asks, answers;
 };
 
@@ -43,22 +54,31 @@ static void ask(struct pair *pair, char how)
 	pair->asked++;
 }
 
+static void ask_on(struct pair *pair, int path, char how)
+{
+	const uint64_t ran_ns = thread_cpu_ns(), began_ns = monotonic_ns();
+
+	ask(pair, how);
+	pair->off_ns[path] += monotonic_ns() - began_ns;
+	pair->off_ns[path] -= thread_cpu_ns() - ran_ns;
+}
+
 /* The calls are not the last ones of their functions, so that these are in the stack. */
-#define PATH(name, how, bytes)             \
-	NAMED void name(struct pair *pair) \
-	{                                  \
-		volatile char room[bytes]; \
-                                           \
-		room[0] = (how);           \
-		ask(pair, room[0]);        \
-		room[0] = 0;               \
+#define PATH(name, path, how, bytes)         \
+	NAMED void name(struct pair *pair)   \
+	{                                    \
+		volatile char room[bytes];   \
+                                             \
+		room[0] = (how);             \
+		ask_on(pair, path, room[0]); \
+		room[0] = 0;                 \
 	}
 
 /* Two are in the same place, as far as the program counter and the stack pointer show. */
-PATH(in_short, 's', 16)
-PATH(in_other_short, 's', 16)
-PATH(in_busy, 'b', 64)
-PATH(in_long, 'l', 128)
+PATH(in_short, IN_SHORT, 's', 16)
+PATH(in_other_short, IN_OTHER_SHORT, 's', 16)
+PATH(in_busy, IN_BUSY, 'b', 64)
+PATH(in_long, IN_LONG, 'l', 128)
 
 static void *ask_all(void *argument)
 {
@@ -104,8 +124,8 @@ static void *answer_all(void *argument)
 int main(int argc, char **argv)
 {
 	static struct pair pairs[NR_PAIRS];
-	uint64_t asked = 0;
-	size_t i;
+	uint64_t asked = 0, off_ns[NR_PATHS] = {0};
+	size_t i, k;
 
 	end_ns = monotonic_ns() + (uint64_t)(atof(argc > 1 ? argv[1] : "1") * 1e9);
 	for (i = 0; i < NR_PAIRS; i++) {
@@ -119,7 +139,11 @@ int main(int argc, char **argv)
 		pthread_join(pairs[i].asks, NULL);
 		pthread_join(pairs[i].answers, NULL);
 		asked += pairs[i].asked;
+		for (k = 0; k < NR_PATHS; k++)
+			off_ns[k] += pairs[i].off_ns[k];
 	}
 	printf("asked %llu\n", (unsigned long long)asked);
+	for (k = 0; k < NR_PATHS; k++)
+		printf("%s %llu\n", path_names[k], (unsigned long long)off_ns[k]);
 	return 0;
 }
