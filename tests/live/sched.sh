@@ -155,6 +155,19 @@ check_equal "each switch is in the trace" "$(awk -v taken="$TAKEN_NS" '
 		}
 	}' "$T/rows.json" "$T/trace")" ""
 nothing_lost "trace"
+# Also before a thread's first slice. A delay that is older than the trace, or than the wait by the clock, is cut.
+check_equal "each delay is in the trace" "$(awk '
+	function number(name, text) { text = $0; sub(".*\"" name "\": ", "", text); return text + 0 }
+	/"delay_us"/ { tid = number("tid"); sub(/.*"args"/, ""); tid = number("tid"); delay[tid] += number("delay_us") }
+	/"name": "runnable"/ { tid = number("tid"); drawn[tid] += number("dur") }
+	END {
+		for (tid in delay) {
+			nr++
+			if (drawn[tid] > delay[tid] + 1 || drawn[tid] < delay[tid] * 0.9 - 1000)
+				printf "%d: %d of %d us; ", tid, drawn[tid], delay[tid]
+		}
+		if (nr < 6) print nr " threads"
+	}' "$T/trace")" ""
 # A thread that never sleeps may not leave its CPU in the whole run. The kernel brings its numbers up to date at each tick.
 start taskset -c "$CPU" "$PROGRAMS/spin" 60
 sched --by tid --trace "$T/trace" -o "$T/all.json" -p "$PID" 0.5
@@ -194,6 +207,29 @@ if [ "$cgroup_mount" ] && mkdir "$cgroup" 2>/dev/null; then
 	rmdir "$cgroup"
 else
 	skip "a cgroup" "a cgroup2 mount in which a cgroup can be made"
+fi
+
+for by in cpu cgroup; do
+	sched --hist --by "$by" 0.5
+	check "a histogram by $by" grep -q 'usecs .* distribution' "$T/out"
+done
+
+# A thread that is moved to and fro.
+if [ "$(nproc)" -ge 2 ]; then
+	start "$PROGRAMS/spin" 60
+	"$STOOK" sched -q --by tid --json -t "$PID" 2 >"$T/moved.json" 2>"$T/err" &
+	run=$!
+	sleep 0.5
+	for i in 0 1 0 1 0 1 0 1 0 1; do
+		taskset -cp "$i" "$PID" >/dev/null
+		sleep 0.05
+	done
+	wait "$run"
+	stop "$PID"
+	moves=$(sed -n 's/.*"migrations": \([0-9]*\).*/\1/p' "$T/moved.json")
+	check "migrations are counted: ${moves:-none}, at least 9" test "${moves:-0}" -ge 9
+else
+	skip "migrations" "two CPUs"
 fi
 
 # Lines as perf has them, and only long delays.
