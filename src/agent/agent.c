@@ -144,7 +144,7 @@ struct agent {
 	struct shared_status shared;
 	struct status status;
 	struct accounting counted;  /* of sessions that have ended */
-	uint64_t nr_kept;	    /* entries that were not lost, of all sessions */
+	uint64_t nr_kept, nr_lost;  /* samples, of these and of the present one */
 	pid_t server_pid;	    /* 0: none */
 	uint64_t server_ns;	    /* CPU time of one that has ended */
 	struct memory memory;	    /* the server's, too */
@@ -226,7 +226,6 @@ static void print_costs(const struct governor *governor, char text[COSTS_BYTES])
 
 /* --- the report -------------------------------------------------------------------------------- */
 
-/* Files without a table, and files without names in an epoch: what was given up for --max-memory. */
 /* Of all sessions. */
 static struct shortages find_shortages(const struct agent *agent)
 {
@@ -300,8 +299,8 @@ static void report(const struct agent *agent)
 		       " files, names of %" PRIu64 " files and epochs",
 		       without.nr_tables_left_out, without.nr_names_left_out);
 	if (without.nr_tables_evicted)
-		inform("unwind tables that had no room, or were unloaded for others: %" PRIu64
-		       " (stacks may be cut short)",
+		inform("unwind tables had no room, or were unloaded for others, %" PRIu64
+		       " times (stacks may be cut short)",
 		       without.nr_tables_evicted);
 	if (without.nr_lost_events + without.nr_forgotten)
 		inform("events of processes lost: %" PRIu64
@@ -417,6 +416,7 @@ static void count_session(struct agent *agent, bool is_last)
 	struct status *status = &agent->status;
 	struct accounting all = agent->counted;
 	struct session_summary summary;
+	uint64_t kept, lost;
 	size_t i;
 
 	if (!agent->stacks.session)
@@ -426,6 +426,8 @@ static void count_session(struct agent *agent, bool is_last)
 	if (is_last)
 		agent->table_helpers.nr_before = agent->table_helpers.nr;
 	accounting_add(&all, &summary.accounting);
+	kept = all.sum.recorded + all.sum.counted + all.sum.thinned;
+	lost = accounting_lost(&all);
 	status->entries = all.sum.entries;
 	status->idle = all.sum.idle;
 	status->own = all.sum.own;
@@ -436,9 +438,11 @@ static void count_session(struct agent *agent, bool is_last)
 	status->thinned = all.sum.thinned;
 	for (i = 0; i < WIRE_NR_LOSS_REASONS; i++)
 		status->lost[i] = all.sum.lost[i];
-	if (all.sum.entries - accounting_lost(&all) > agent->nr_kept)
-		status->sampled_ns = clock_now_ns();
-	agent->nr_kept = all.sum.entries - accounting_lost(&all);
+	/* On an idle host nothing is kept, and nothing lost. */
+	if (kept > agent->nr_kept || lost == agent->nr_lost)
+		status->kept_ns = clock_now_ns();
+	agent->nr_kept = kept;
+	agent->nr_lost = lost;
 	if (is_last)
 		agent->counted = all;
 }
@@ -544,7 +548,7 @@ static void resume(struct agent *agent)
 	service_notify(&agent->service, "STATUS=sampling");
 	session_thin(agent->stacks.session, agent->governor.one_of);
 	now = read_cost(agent);
-	agent->status.sampled_ns = now.now_ns;
+	agent->status.kept_ns = now.now_ns;
 	governor_resume(&agent->governor, &now);
 	memory_resume(&agent->own);
 }
@@ -856,7 +860,7 @@ static int start(struct collector *collector, struct error *error)
 	if (err)
 		return err;
 	first = read_cost(agent);
-	agent->status.sampled_ns = first.now_ns;
+	agent->status.kept_ns = first.now_ns;
 	agent->stored_ns = first.now_ns;
 	agent->naming_ns = first.cost_ns[COST_NAMES] + first.cost_ns[COST_HELPERS];
 	governor_init(&agent->governor, &limits, &first);

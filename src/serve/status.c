@@ -134,10 +134,8 @@ struct health health_of(const struct status *status, const struct store_extent *
 		return late(status && status->is_paused ? "the agent is paused; no epoch was stored"
 							: "no epoch was stored",
 			    age);
-	if (status && !status->is_paused && status->sampled_ns &&
-	    now_ns > status->sampled_ns + late_ns)
-		return late("no samples, or all of them were lost,",
-			    (double)(now_ns - status->sampled_ns) / 1e9);
+	if (status && !status->is_paused && status->kept_ns && now_ns > status->kept_ns + late_ns)
+		return late("all samples were lost", (double)(now_ns - status->kept_ns) / 1e9);
 	return (struct health){.is_red = false};
 }
 
@@ -233,8 +231,8 @@ static void write_agent(const struct status *status, FILE *out)
 		"Files without an unwind table, which needs too much of --max-memory.",
 		without->nr_tables_left_out);
 	counter(out, "stook_agent_unwind_tables_evicted_total",
-		"Unwind tables that were unloaded for others, or had no room at the time: stacks "
-		"of their code were cut short.",
+		"Times that an unwind table was unloaded for others, or had no room: stacks of its "
+		"code were cut short.",
 		without->nr_tables_evicted);
 	counter(out, "stook_agent_process_events_lost_total",
 		"Events of processes that the kernel dropped: mappings were read again, and some "

@@ -14,16 +14,16 @@
 #include "bpf/wire.h"
 #include "store/store.h"
 
-/* Counters never fall. Times are CLOCK_MONOTONIC. */
 /* What an agent did without for want of room, by which stacks are cut short or have no names. */
 struct shortages {
 	uint64_t nr_tables_left_out; /* unwind tables that need too much memory to be made */
-	uint64_t nr_tables_evicted;  /* that were unloaded for others, or had no room */
+	uint64_t nr_tables_evicted;  /* times that one was unloaded for others, or had no room */
 	uint64_t nr_lost_events;     /* of processes, which the kernel dropped */
 	uint64_t nr_forgotten;	     /* processes whose mappings were dropped or read in part */
 	uint64_t nr_names_left_out;  /* files, in an epoch, whose symbols need too much memory */
 };
 
+/* Counters never fall. Times are CLOCK_MONOTONIC. */
 struct status {
 	uint64_t told_ns;	    /* when this was written */
 	uint64_t started_ns;	    /* start of the agent */
@@ -32,7 +32,7 @@ struct status {
 	uint64_t store_interval_ns; /* at which they are, at present; 0: an epoch */
 	bool is_paused;
 	uint64_t
-		sampled_ns; /* when an epoch last had samples that were not all lost, or sampling began; 0: not yet */
+		kept_ns; /* when an epoch last ended that had not lost all of its samples; 0: none */
 	uint64_t entries, idle, own, filtered, ended, recorded, counted, thinned;
 	uint64_t lost[WIRE_NR_LOSS_REASONS];
 	/* Time on a CPU that was stored, by how the walks of its stacks ended. */

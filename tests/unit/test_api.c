@@ -394,11 +394,10 @@ TEST(health_is_red_when_data_stop)
 	status.stored_ns = 100 * SECOND;
 	check_health(&status, BEGIN, 0, 120 * SECOND, "");
 	/* Epochs without samples are stored, too. */
-	status.sampled_ns = 80 * SECOND;
+	status.kept_ns = 80 * SECOND;
 	check_health(&status, BEGIN, 0, 120 * SECOND, "");
-	status.sampled_ns = 60 * SECOND;
-	check_health(&status, BEGIN, 0, 120 * SECOND,
-		     "no samples, or all of them were lost, for 60 s");
+	status.kept_ns = 60 * SECOND;
+	check_health(&status, BEGIN, 0, 120 * SECOND, "all samples were lost for 60 s");
 	status.is_paused = true;
 	check_health(&status, BEGIN, 0, 120 * SECOND, "");
 	check_health(&status, BEGIN, 0, 200 * SECOND,
