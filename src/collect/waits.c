@@ -108,10 +108,10 @@ static int add_so_far(struct waits *waits, struct wait_credit *credit, uint64_t 
 		total_ns >= waits->min_ns && (!waits->max_ns || total_ns <= waits->max_ns);
 	int err;
 
-	if (is_last && !credit->id)
-		waits->open_lost_ns += total_ns;
-	else if (is_last && !is_chosen)
+	if (is_last && !is_chosen)
 		waits->open_passed_ns += total_ns;
+	else if (is_last && !credit->id)
+		waits->open_lost_ns += total_ns;
 	if (!credit->id || !is_chosen || (!is_last && (waits->is_whole || waits->max_ns)))
 		return 0;
 	/* The reading comes after until_ns, and so may the wake-up that it has seen. */
@@ -124,6 +124,8 @@ static int add_so_far(struct waits *waits, struct wait_credit *credit, uint64_t 
 	err = add_up_to(credit, waited_ns, total_ns - waited_ns, is_last, add, context);
 	credit->waker = waker;
 	waits->open_ns += credit->waited_ns + credit->queued_ns - had_ns;
+	if (is_last && err == -EAGAIN)
+		waits->open_lost_ns += total_ns - had_ns;
 	return err == -EAGAIN ? 0 : err;
 }
 

@@ -170,11 +170,14 @@ TEST(waits_are_chosen_by_length)
 	open_wait(&waits, 1, 600, 0, 5);
 	open_wait(&waits, 2, 2700, 0, 8);
 	open_wait(&waits, 3, 1000, 0, 0);
+	open_wait(&waits, 4, 2800, 0, 0);
+	open_wait(&waits, 5, 1500, 0, 9);
+	added.is_unknown[9] = true;
 	CHECK_EQ(waits_close_epoch(&waits, 2, 3000, true, add, &added), 0);
 	CHECK_EQ(added.waited_ns[5], 2400);
 	CHECK_EQ(added.waited_ns[8], 0);
-	CHECK_EQ(waits.open_passed_ns, 300);
-	CHECK_EQ(waits.open_lost_ns, 2000);
+	CHECK_EQ(waits.open_passed_ns, 300 + 200);
+	CHECK_EQ(waits.open_lost_ns, 2000 + 1500);
 	waits_clear(&waits);
 	/* With an upper limit, only the end shows if a wait belongs. */
 	open_wait(&bounded, 1, 900, 0, 6);
