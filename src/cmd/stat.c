@@ -297,10 +297,18 @@ static int take_word(void *context, const char *word, struct error *error)
 	return task_options_take_word(&options->tasks, "stat", word, error);
 }
 
+/* True if only some processes are counted. */
+static bool has_tasks_only(const struct stat_options *options)
+{
+	const struct run_config *tasks = &options->tasks;
+
+	return tasks->nr_pids || tasks->nr_tids || (tasks->command && !tasks->everything);
+}
+
 static int check(const struct stat_options *options, struct error *error)
 {
 	const struct run_config *tasks = &options->tasks;
-	bool has_tasks = tasks->nr_pids || tasks->nr_tids || (tasks->command && !tasks->everything);
+	const bool has_tasks = has_tasks_only(options);
 	bool has_cgroups = tasks->cgroup || options->by == COUNTING_CGROUP;
 
 	if (options->preset && options->details)
@@ -407,9 +415,7 @@ static int add_default_events(struct stat_run *stat, struct event_host *host, st
 {
 	/* A machine without a PMU may have these. They are counted as a group, or not at all. */
 	static const char *const clocks = "{msr/tsc/,msr/mperf/,msr/aperf/}";
-	const struct run_config *tasks = &stat->options.tasks;
-	bool is_system =
-		!tasks->nr_pids && !tasks->nr_tids && (!tasks->command || tasks->everything);
+	const bool is_system = !has_tasks_only(&stat->options);
 	int err = 0;
 	size_t i;
 
@@ -490,9 +496,8 @@ static int check_slots(const struct stat_run *stat, struct error *error)
 {
 	static const uint64_t any_thread = 1 << 21;
 	const struct stat_options *options = &stat->options;
-	const struct run_config *tasks = &options->tasks;
-	const bool has_cores = !tasks->nr_pids && !tasks->nr_tids && !tasks->cgroup &&
-			       (!tasks->command || tasks->everything) && !options->nr_cpus &&
+	const bool has_cores = !has_tasks_only(options) && !options->tasks.cgroup &&
+			       !options->nr_cpus &&
 			       (!options->has_by || options->by == COUNTING_CORE ||
 				options->by == COUNTING_SOCKET);
 	size_t i;

@@ -8,6 +8,7 @@
 #include "view/counts.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -226,13 +227,17 @@ static struct metric msr_metric(const struct asked *asked)
 /* True for events of a vendor, or of Arm's PMU, whose name says that they are cycles without progress. */
 static bool is_stall(const struct event *event)
 {
-	static const char *const names[] = {"stall", "exe_activity.bound_on", "decode.lcp",
-					    "idq_uops_not_delivered.cycles_"};
+	/* Some write a colon for the full stop. */
+	static const char *const names[] = {"stall", "exe_activity?bound_on", "decode?lcp",
+					    "idq_uops_not_delivered?cycles_"};
+	char pattern[64];
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcasestr(event->name, names[i]))
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		(void)snprintf(pattern, sizeof(pattern), "*%s*", names[i]);
+		if (!fnmatch(pattern, event->name, FNM_CASEFOLD))
 			return !strcasestr(event->name, "slot");
+	}
 	return false;
 }
 

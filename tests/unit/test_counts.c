@@ -169,6 +169,7 @@ TEST(counts_of_stalls)
 	(void)add("cycles", 1000);
 	check_metric(add("cycle_activity.stalls_l2_miss", 250), 25, "% of cycles");
 	check_metric(add("exe_activity.bound_on_stores", 300), 30, "% of cycles");
+	check_metric(add("DECODE:LCP", 10), 1, "% of cycles");
 	check_metric(add("stall_slot", 250), 0, "");
 }
 
