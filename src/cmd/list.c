@@ -184,7 +184,8 @@ static bool asks_for_tracepoints(const struct list *list)
 	size_t i;
 
 	for (i = 0; i < list->nr_patterns; i++)
-		asks |= (!list->is_matched[i] && strchr(list->patterns[i], ':')) ||
+		asks |= (!list->is_matched[i] && strchr(list->patterns[i], ':') &&
+			 !strchr(list->patterns[i], '/')) ||
 			is_kind(list->patterns[i], EVENT_TRACEPOINT);
 	return asks;
 }

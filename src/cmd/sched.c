@@ -109,7 +109,7 @@ static const struct option_row rows[] = {
 		      "microseconds", "with --timehist or --trace, only delays of at least this"),
 	OPTION_NUMBER(0, "max-events", "N", struct sched_options, max_events, 1, UINT64_MAX,
 		      "a number of switches, at least 1",
-		      "stop --timehist and --trace after N switches (default 1000000)"),
+		      "with --timehist or --trace, write only N switches (default 1000000)"),
 	{'s', "sort", "KEY", take_sort,
 	 "sort by avg (default), max, runtime, switch, delay, migrations, name"},
 	OPTION_NUMBER(0, "top", "N", struct sched_options, top, 1, INT_MAX,
@@ -419,10 +419,9 @@ static int load(struct collector *collector, struct error *error)
 static int start(struct collector *collector, struct error *error)
 {
 	struct sched *sched = collector->context;
-	const struct clock *clock = &collector->run->clock;
 	int err = switches_start(sched->switches, error);
 
-	sched->trace.began_ns = clock->now(clock->context);
+	sched->trace.began_ns = switches_began_ns(sched->switches);
 	if (!err && sched->options.timehist)
 		timehist_write_heading(stdout);
 	if (!err && switches_are_by_clock(sched->switches) && !sched->options.wakeups &&

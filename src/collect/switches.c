@@ -248,6 +248,11 @@ size_t switches_cpus_end(const struct switches *switches)
 	return switches->possible.end;
 }
 
+uint64_t switches_began_ns(const struct switches *switches)
+{
+	return switches->began_ns;
+}
+
 bool switches_are_by_clock(const struct switches *switches)
 {
 	return switches->by_clock;

@@ -80,6 +80,9 @@ size_t switches_cpus_end(const struct switches *switches);
 /* True if waits are measured by the clock, as asked for or because the kernel has no accounts. */
 bool switches_are_by_clock(const struct switches *switches);
 
+/* When switches began to be counted, by CLOCK_MONOTONIC. */
+uint64_t switches_began_ns(const struct switches *switches);
+
 int switches_start(struct switches *switches, struct error *error);
 
 /* Hands out ended threads and stints. Call it often: it is all that the ring has room for. */

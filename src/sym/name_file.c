@@ -305,7 +305,7 @@ static void known_file(const struct naming *naming, const struct module *module,
 		.id = worker_file_of(&file->id),
 	};
 	debug_files_choose_root(ret);
-	/* Its debug files are searched there: who arranged that root may not have the device of a file of all given up. */
+	/* Debug files are searched there: a failure counts against who arranged that root, not for all users of the device. */
 	if (ret->root_fd >= 0)
 		ret->id.arranger = ret->root_uid;
 }
