@@ -214,7 +214,7 @@ for by in cpu cgroup; do
 	check "a histogram by $by" grep -q 'usecs .* distribution' "$T/out"
 done
 
-# A thread that is moved to and fro.
+# A thread that is moved from one CPU to another, and back.
 if [ "$(nproc)" -ge 2 ]; then
 	start "$PROGRAMS/spin" 60
 	"$STOOK" sched -q --by tid --json -t "$PID" 2 >"$T/moved.json" 2>"$T/err" &
