@@ -54,7 +54,7 @@ struct list {
 	struct event_host *host;
 	struct listed *items;
 	size_t nr, cap;
-	bool has_counters, failed;
+	bool has_counters, has_tracepoints, failed;
 };
 
 /* --- options ----------------------------------------------------------------------------------- */
@@ -156,6 +156,7 @@ static void add(void *context, const struct event_name *name)
 		listed.is_missing = perf_is_missing(perf_try(name->name));
 	else if (name->kind == EVENT_MODEL)
 		listed.is_missing = !list->has_counters;
+	list->has_tracepoints |= name->kind == EVENT_TRACEPOINT;
 	if (listed.is_missing != list->missing || !is_wanted(list, name) || list->failed)
 		return;
 	listed.name = strdup(name->name);
@@ -206,8 +207,9 @@ static int collect(struct list *list, struct error *error)
 	err = event_names(list->host, add, list);
 	if (err || list->failed)
 		return error_no_memory(error, "");
-	if (tracefs_fd < 0 && asks_for_tracepoints(list))
-		complain("tracepoints are not listed: %s", no_tracefs.text);
+	if (!list->has_tracepoints && asks_for_tracepoints(list))
+		complain("tracepoints are not listed: %s",
+			 tracefs_fd < 0 ? no_tracefs.text : "only root may read tracefs");
 	if (list->nr)
 		qsort(list->items, list->nr, sizeof(*list->items), compare);
 	return 0;
