@@ -226,7 +226,7 @@ static void print_costs(const struct governor *governor, char text[COSTS_BYTES])
 
 /* --- the report -------------------------------------------------------------------------------- */
 
-/* Of all sessions. */
+/* Returns the sums of all sessions, with those of the present one. */
 static struct shortages find_shortages(const struct agent *agent)
 {
 	const struct symbolizer *symbolizer = agent->stacks.names.symbolizer;

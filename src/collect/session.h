@@ -159,12 +159,11 @@ struct session_summary {
 	/* Off-CPU time; see struct waits. */
 	struct session_time {
 		uint64_t shown_ns, hidden_ns;
-		uint64_t sampled_ns; /* of these: threads that ran, by samples */
-		uint64_t sample_ns;  /* each of which counts as this time */
-		uint64_t open_ns;    /* of shown and hidden: waits that had not ended, … */
-		uint64_t nr_open;    /* … of which there were so many */
-		uint64_t
-			open_passed_ns; /* not shown: of waits that had not ended and are of another length */
+		uint64_t sampled_ns;	 /* of these: threads that ran, by samples */
+		uint64_t sample_ns;	 /* each of which counts as this time */
+		uint64_t open_ns;	 /* of shown and hidden: waits that had not ended, … */
+		uint64_t nr_open;	 /* … of which there were so many */
+		uint64_t open_passed_ns; /* not shown: of others, of another length */
 		uint64_t lost_ns;    /* of waits whose stack or end is lost: what is not shown */
 		uint64_t unended_ns; /* of shown and hidden: waits whose end was not seen */
 		/* Under a budget, of these: waits that were not walked. */

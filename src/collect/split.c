@@ -119,7 +119,7 @@ static double variance_of(const struct split_share *shares, size_t nr, double po
 	return sum * 1024 * 1024 * pot * pot / (all * all);
 }
 
-/* What the waits would be that a walk has not made longer; a walk is not all of a wait. */
+/* Returns the time of waits without their walks, which are at most MOST_WALKED of it. */
 static double without_walks(const struct wait_amount *amount, double walk_ns)
 {
 	const uint64_t nr =

@@ -43,11 +43,10 @@ struct waits {
 	uint64_t nr_sent, sent_ns; /* ends that arrived; must equal the kernel's count */
 	uint64_t open_ns;	   /* added so far for waits that are still open … */
 	uint64_t nr_open;	   /* … at the end of the last epoch: so many */
-	uint64_t
-		open_passed_ns; /* not added for waits still open at the end: of another length … */
-	uint64_t open_lost_ns; /* … or without the record of their stack */
-	uint64_t cut_ns;       /* added for waits whose end never arrived */
-	uint64_t unknown_ns;   /* ends of stacks whose record never arrived */
+	uint64_t open_passed_ns;   /* not added at the end, of open waits: of another length … */
+	uint64_t open_lost_ns;	   /* … or without the record of their stack */
+	uint64_t cut_ns;	   /* added for waits whose end never arrived */
+	uint64_t unknown_ns;	   /* ends of stacks whose record never arrived */
 };
 
 /* Accepts {0}. */

@@ -14,7 +14,7 @@
 #include "bpf/wire.h"
 #include "store/store.h"
 
-/* What an agent did without for want of room, by which stacks are cut short or have no names. */
+/* Numbers of what an agent had no room for. Stacks are cut short, or code has no name, where it is missing. */
 struct shortages {
 	uint64_t nr_tables_left_out; /* unwind tables that need too much memory to be made */
 	uint64_t nr_tables_evicted;  /* times that one was unloaded for others, or had no room */
@@ -31,8 +31,8 @@ struct status {
 	uint64_t epoch_ns;	    /* length of an epoch */
 	uint64_t store_interval_ns; /* at which they are, at present; 0: an epoch */
 	bool is_paused;
-	uint64_t
-		kept_ns; /* when an epoch last ended that had not lost all of its samples; 0: none */
+	/* End of the last epoch that did not lose all of its samples; 0: none. */
+	uint64_t kept_ns;
 	uint64_t entries, idle, own, filtered, ended, recorded, counted, thinned;
 	uint64_t lost[WIRE_NR_LOSS_REASONS];
 	/* Time on a CPU that was stored, by how the walks of its stacks ended. */

@@ -228,16 +228,13 @@ static struct metric msr_metric(const struct asked *asked)
 static bool is_stall(const struct event *event)
 {
 	/* Some write a colon for the full stop. */
-	static const char *const names[] = {"stall", "exe_activity?bound_on", "decode?lcp",
-					    "idq_uops_not_delivered?cycles_"};
-	char pattern[64];
+	static const char *const patterns[] = {"*stall*", "*exe_activity?bound_on*", "*decode?lcp*",
+					       "*idq_uops_not_delivered?cycles_*"};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		(void)snprintf(pattern, sizeof(pattern), "*%s*", names[i]);
-		if (!fnmatch(pattern, event->name, FNM_CASEFOLD))
+	for (i = 0; i < ARRAY_SIZE(patterns); i++)
+		if (!fnmatch(patterns[i], event->name, FNM_CASEFOLD))
 			return !strcasestr(event->name, "slot");
-	}
 	return false;
 }
 

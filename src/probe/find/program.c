@@ -236,6 +236,12 @@ int program_find(struct worker *worker, const char *name, const uint32_t *pids, 
 	return err;
 }
 
+struct worker_file program_worker_file(const struct program_file *file)
+{
+	return (struct worker_file){major(file->device), minor(file->device), file->inode,
+				    file->root_fd >= 0 ? file->root_uid : 0};
+}
+
 /* --- what a program maps at its start --------------------------------------------------------- */
 
 /* Best effort: a file that gives no answer in this time needs nothing. */
@@ -248,8 +254,7 @@ static void *ask_needed(struct worker *worker, const struct program_file *file, 
 		.task = TASK_NEEDED,
 		.bytes = "",
 		.handle = file->handle,
-		.file = {major(file->device), minor(file->device), file->inode,
-			 file->root_fd >= 0 ? file->root_uid : 0},
+		.file = program_worker_file(file),
 		.most_ns = NEEDED_NS,
 		.most_bytes = NEEDED_MAX_BYTES,
 	};

@@ -38,6 +38,9 @@ struct program_file {
 	char *path;
 };
 
+/* Whom a failure of helper processes on the file counts against. */
+struct worker_file program_worker_file(const struct program_file *file);
+
 struct program {
 	struct program_file *files; /* no duplicates; second ones last */
 	size_t nr, capacity;

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -233,8 +232,7 @@ static int ask(const struct asking *asking, const struct pattern *pattern,
 	struct worker_question question = {
 		.task = TASK_PROBES,
 		.handle = file->from.handle,
-		.file = {major(file->from.device), minor(file->from.device), file->from.inode,
-			 file->from.root_fd >= 0 ? file->from.root_uid : 0},
+		.file = program_worker_file(&file->from),
 		.most_ns = FILE_NS,
 		.most_bytes = ANSWER_MAX_BYTES,
 		.place = find_place,
