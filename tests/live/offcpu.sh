@@ -50,7 +50,10 @@ named_profile() {
 #
 # A thread's CPU clock goes by the scheduler's clock, which stands still from a wake-up to the switch that it causes: what
 # the CPU does meanwhile, 1 to 3 us, is in the CPU time of the thread that is woken, and not in that of the one that it
-# preempts. So these may have less time, and threads that wait more; of all threads together, nothing may be missing.
+# preempts. So these may have less time, and threads that wait more; of all threads together, nothing may be missing. Where
+# the rest of an interrupt takes longer, up to 5 us on a busy host, what the preempted ones miss is in waits_stolen_ns, which
+# so may be too much in the time of a thread that waits, too: w-disk had 35 ms too much of 3 s where waits_stolen_ns was 77,
+# and 97 where it was 126.
 #
 # What ends before the mappings of a new process are known has frames [unknown]; it may be in any path.
 judge() {
@@ -95,7 +98,7 @@ judge() {
 				printf "%s: %.3f ms, measured %.3f; ", name[tid], got / 1e6, want / 1e6
 			sum = all[tid] + run[tid]
 			if (sum + stolen + 100 * calls[tid] + 3e3 * preempted[tid] < 0.995 * wall[tid] ||
-			    sum > 1.005 * most_wall[tid] + 3e3 * calls[tid])
+			    sum > 1.005 * most_wall[tid] + 3e3 * calls[tid] + stolen)
 				printf "%s: run and off CPU %.3f ms of %.3f to %.3f, %.3f stolen; ", name[tid],
 					sum / 1e6, wall[tid] / 1e6, most_wall[tid] / 1e6, stolen / 1e6
 			all_sum += sum
