@@ -110,6 +110,9 @@ struct opener_progress {
 
 #define REPLY_BYTES (32u << 10)
 
+/* The opener's first message has this number, which no call has, and nothing else: it has started. */
+#define OPENER_READY 0
+
 /*
  * The last one is sent after the call is finished, successful or not, and its descriptors are closed. With
  * OPENER_LOOK, the handles of the file and of the root are attached, as far as there are any; with OPENER_TASK,

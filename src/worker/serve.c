@@ -281,6 +281,15 @@ static void carry_out(const struct opener_call *call, size_t bytes, int fd,
 		(void)close(fd);
 }
 
+static void tell_ready(void)
+{
+	struct opener_reply ready;
+
+	memset(&ready, 0, offsetof(struct opener_reply, bytes));
+	ready.number = OPENER_READY;
+	send_reply(&ready, 0, NULL, 0);
+}
+
 static int run_opener(const struct worker_task *tasks, size_t nr_tasks)
 {
 	int inboxes[NR_PARSERS];
@@ -298,6 +307,7 @@ static int run_opener(const struct worker_task *tasks, size_t nr_tasks)
 				   1ULL << CAP_CHECKPOINT_RESTORE);
 	for (i = 0; i < NR_PARSERS; i++)
 		inboxes[i] = -1;
+	tell_ready();
 	for (;;) {
 		int fd;
 		ssize_t nr = message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, &fd, 1);

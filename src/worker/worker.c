@@ -43,6 +43,12 @@
 #include "proc/runtime_table.h"
 #include "worker/message.h"
 
+/*
+ * A worker that starts reads nothing but our own program and its libraries, so no other file is to blame if it waits. It
+ * can: whatever maps libc waits for a lock that the kernel holds while it goes through all 20,000 processes that map it,
+ * for 25 s where the kernel's own thread waits for a CPU beside 200 busy processes.
+ */
+#define START_NS      (40 * NS_PER_SEC)
 #define OPEN_NS	      NS_PER_SEC	   /* for one file, once the previous one is finished */
 #define MAPS_NS	      (4 * NS_PER_SEC)	   /* if it works, on the mappings of a large process */
 #define STALL_NS      (3 * NS_PER_SEC / 2) /* how long a parser may wait in the kernel */
@@ -119,7 +125,7 @@ struct parser_process {
 	struct worker_question question; /* bytes and handle are not valid any more */
 	char last_chance[256]; /* path of its file if that has failed before; may be empty */
 	uint64_t deadline_ns;
-	/* When its CPU time was last read, and when that last had another value than before. */
+	/* When its CPU time was last read, and when that last had another value than before, or the question was asked. */
 	uint64_t looked_ns, seen_ns, seen_cpu_ns;
 	unsigned nr_wants;
 	uint32_t owed;	  /* the delivery that worker_answer() makes; 0: none */
@@ -156,7 +162,8 @@ struct worker {
 	int niceness; /* of the process that made the worker */
 	struct process opener;
 	int opener_niceness;
-	uint64_t opener_began_ns; /* when it began the oldest call */
+	bool is_opener_ready;	  /* it has started */
+	uint64_t opener_began_ns; /* when it began the oldest call, or its start */
 	uint64_t opener_late_ns;  /* deadline of that call; 0: no calls */
 	struct open_request *calls[CALLS_MAX];
 	size_t nr_calls, nr_sent; /* the first nr_sent were sent */
@@ -596,7 +603,7 @@ static void drop_calls(struct worker *worker, int err)
 	worker->opener_late_ns = 0;
 }
 
-/* The opener begins with the oldest call. */
+/* The opener begins with the oldest call, or to start. */
 static void set_deadline(struct worker *worker)
 {
 	const struct open_request *first = worker->calls[0];
@@ -606,7 +613,9 @@ static void set_deadline(struct worker *worker)
 		return;
 	worker->opener_began_ns = clock_now_ns();
 	worker->opener_late_ns =
-		worker->opener_began_ns + (OPEN_NS >> halvings_for(worker, &first->file));
+		worker->opener_began_ns + (worker->is_opener_ready
+						   ? OPEN_NS >> halvings_for(worker, &first->file)
+						   : START_NS);
 }
 
 /* Sends calls until the socket is full. */
@@ -645,6 +654,7 @@ static int start_opener(struct worker *worker)
 		if (worker->parsers[i].process.pid)
 			err = introduce(worker, (enum parser)i);
 	worker->nr_sent = 0;
+	worker->is_opener_ready = false;
 	worker->opener_late_ns = 0;
 	if (err == 0)
 		err = send_calls(worker);
@@ -671,12 +681,17 @@ static void note_late_look(struct worker *worker, const struct opener_call *call
 
 /*
  * Replaces the opener. The call that it worked on fails with `why`; the others are sent again. Without calls the next
- * one starts it, so that an opener that always dies is not restarted endlessly.
+ * one starts it, so that an opener that always dies is not restarted endlessly. If it did not even start, all fail.
  */
 static void lose_opener(struct worker *worker, int why)
 {
 	struct open_request *first = worker->nr_sent ? worker->calls[0] : NULL;
 
+	if (!worker->is_opener_ready) {
+		kill_process(worker, &worker->opener, NULL);
+		drop_calls(worker, why);
+		return;
+	}
 	kill_process(worker, &worker->opener, first ? &first->file : NULL);
 	if (first) {
 		if (why == -ETIME)
@@ -932,6 +947,16 @@ static bool is_hanging(const struct worker *worker)
 	return is_waiting(&worker->opener) || clock_now_ns() - worker->opener_began_ns > MAPS_NS;
 }
 
+/* The opener's first message says that it has started. The time for the oldest call begins. */
+static bool take_ready(struct worker *worker, const struct opener_reply *reply)
+{
+	if (worker->is_opener_ready || reply->number != OPENER_READY || reply->is_last)
+		return false;
+	worker->is_opener_ready = true;
+	set_deadline(worker);
+	return true;
+}
+
 static void read_opener(struct worker *worker)
 {
 	static const size_t least = offsetof(struct opener_reply, bytes);
@@ -949,7 +974,9 @@ static void read_opener(struct worker *worker)
 
 		if (nr == -EAGAIN)
 			break;
-		is_valid = nr >= (ssize_t)least && worker->nr_sent &&
+		if (nr == (ssize_t)least && take_ready(worker, &reply))
+			continue;
+		is_valid = nr >= (ssize_t)least && worker->is_opener_ready && worker->nr_sent &&
 			   reply.number == worker->calls[0]->call.number &&
 			   (is_task(worker->calls[0])
 				    ? take_part(worker, &reply, (size_t)nr - least, fds)
@@ -1056,6 +1083,15 @@ static void fail(struct worker *worker, struct parser_process *parser, int err)
 	blame(worker, &parser->question.file, parser->last_chance);
 	pause_parser(parser);
 	finish(parser, err);
+}
+
+/* The parser was asked, but did not start. No file is to blame. */
+static void not_started(struct worker *worker, struct parser_process *parser)
+{
+	worker->troubles.nr_parsers_late++;
+	close_parser(worker, parser, false);
+	pause_parser(parser);
+	finish(parser, -ETIME);
 }
 
 /* The parser could not drop its rights. It is not started again. */
@@ -1235,6 +1271,8 @@ static void read_parser(struct worker *worker, enum parser number)
 		}
 		if (nr == sizeof(reply) && !parser->is_confined && reply.kind == PARSER_CONFINED) {
 			parser->is_confined = true;
+			parser->deadline_ns += clock_now_ns() - parser->seen_ns;
+			parser->seen_ns = clock_now_ns();
 			continue;
 		}
 		if (nr == sizeof(reply) && !parser->is_confined &&
@@ -1265,6 +1303,11 @@ static void read_parser(struct worker *worker, enum parser number)
 	}
 	if (!parser->is_busy || parser->is_done)
 		return;
+	if (!parser->is_confined) {
+		if (clock_now_ns() - parser->seen_ns >= START_NS)
+			not_started(worker, parser);
+		return;
+	}
 	is_late = is_stalled(worker, parser);
 	if (is_late)
 		note_late(worker, &parser->question.file);

@@ -52,6 +52,9 @@ size_t test_nr_open(void);
 struct worker_task;
 const struct worker_task *test_tasks(size_t *ret_nr);
 
+/* A helper process of a worker that was made with this as LD_LIBRARY_PATH needs 2 s to start. */
+#define TEST_STARTS_LATE "/starts-late"
+
 /* Copies the bytes so that they end at an unreadable page: reading past the end crashes. */
 void *test_guarded(const void *bytes, size_t nr);
 

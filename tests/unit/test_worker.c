@@ -560,6 +560,25 @@ TEST(worker_that_cannot_start)
 	CHECK_EQ(test_nr_open(), nr);
 }
 
+/* Processes that take long to start, which wait in the kernel meanwhile, are not late with a file. */
+TEST(worker_starts_late)
+{
+	struct worker_question question = question_of(TASK_READ);
+	cleanup_fd int file = file_with("contents");
+	struct worker *worker;
+
+	CHECK_EQ(setenv("LD_LIBRARY_PATH", TEST_STARTS_LATE, 1), 0);
+	worker = open_worker();
+	CHECK_EQ(unsetenv("LD_LIBRARY_PATH"), 0);
+	question.handle = file;
+	question.file = (struct worker_file){250, 1, 4711};
+	question.most_ns = NS_PER_SEC;
+	check_answer(worker, &question, "contents");
+	CHECK_EQ(troubles_of(worker).nr_parsers_late, 0);
+	CHECK_EQ(troubles_of(worker).nr_openers_late, 0);
+	worker_free(worker);
+}
+
 TEST(worker_parser_that_is_late)
 {
 	struct worker *worker = open_worker();
