@@ -969,18 +969,18 @@ static void read_opener(struct worker *worker)
 		ssize_t nr = message_receive(worker->opener.socket, &reply, sizeof(reply),
 					     MSG_DONTWAIT, fds, ARRAY_SIZE(fds));
 
-		bool is_valid;
+		bool is_ready, is_valid;
 		size_t i;
 
 		if (nr == -EAGAIN)
 			break;
-		if (nr == (ssize_t)least && take_ready(worker, &reply))
-			continue;
-		is_valid = nr >= (ssize_t)least && worker->is_opener_ready && worker->nr_sent &&
-			   reply.number == worker->calls[0]->call.number &&
-			   (is_task(worker->calls[0])
-				    ? take_part(worker, &reply, (size_t)nr - least, fds)
-				    : take_look(worker, &reply, (size_t)nr - least, fds)) == 0;
+		is_ready = nr == (ssize_t)least && take_ready(worker, &reply);
+		is_valid = is_ready ||
+			   (nr >= (ssize_t)least && worker->is_opener_ready && worker->nr_sent &&
+			    reply.number == worker->calls[0]->call.number &&
+			    (is_task(worker->calls[0])
+				     ? take_part(worker, &reply, (size_t)nr - least, fds)
+				     : take_look(worker, &reply, (size_t)nr - least, fds)) == 0);
 		for (i = 0; i < ARRAY_SIZE(fds); i++) /* that were not asked for */
 			if (fds[i] >= 0)
 				(void)close(fds[i]);
@@ -989,7 +989,7 @@ static void read_opener(struct worker *worker)
 			lose_opener(worker, -EIO);
 			continue;
 		}
-		if (!reply.is_last) /* mappings of a large process */
+		if (is_ready || !reply.is_last) /* mappings of a large process */
 			continue;
 		drop_first_call(worker);
 		set_deadline(worker);

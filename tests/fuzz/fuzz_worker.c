@@ -183,6 +183,8 @@ static void say_as_opener(struct host *host, uint64_t choice, struct bytes bytes
 	size_t nr = bytes.nr < MESSAGE_BYTES ? bytes.nr : MESSAGE_BYTES;
 	struct opener_reply message;
 
+	if (!(choice & 128))
+		host->worker->is_opener_ready = true;
 	memset(&message, 0, sizeof(message));
 	if (choice & 1)
 		memcpy(&message, bytes.at, nr);
