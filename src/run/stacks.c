@@ -260,21 +260,29 @@ static int prepare(struct collector *collector, struct error *error)
 	if (stacks->command->prepare)
 		err = stacks->command->prepare(stacks->context, error);
 	if (!err)
-		err = cpus_read(&stacks->online, "online", error);
-	if (!err)
 		err = privileges_check(error);
 	return err || stacks->command->take ? err : open_outputs(stacks, error);
+}
+
+/* CPUs may have come or gone since the session before. */
+static int new_session(struct stacks *stacks, struct error *error)
+{
+	int err;
+
+	cpus_clear(&stacks->online);
+	err = cpus_read(&stacks->online, "online", error);
+	if (!err)
+		err = stacks->command->choose(stacks->context, &stacks->source, error);
+	if (!err)
+		err = open_session(stacks, error);
+	return err ? err : note_origin(stacks, error);
 }
 
 static int load(struct collector *collector, struct error *error)
 {
 	struct stacks *stacks = collector->context;
-	int err = stacks->command->choose(stacks->context, &stacks->source, error);
+	int err = new_session(stacks, error);
 
-	if (!err)
-		err = open_session(stacks, error);
-	if (!err)
-		err = note_origin(stacks, error);
 	return err ? err
 		   : session_names_init(&stacks->names, stacks->session, stacks->options,
 					collector->run->config, collector->run->signal_fd, error);
@@ -578,12 +586,8 @@ void stacks_end(struct stacks *stacks)
 
 int stacks_resume(struct stacks *stacks, struct error *error)
 {
-	int err = stacks->command->choose(stacks->context, &stacks->source, error);
+	int err = new_session(stacks, error);
 
-	if (!err)
-		err = open_session(stacks, error);
-	if (!err)
-		err = note_origin(stacks, error);
 	if (!err)
 		err = session_start(stacks->session, error);
 	if (err)

@@ -161,6 +161,38 @@ for command in funccount "stackcount -f" tally; do
 		grep -qE '^rate_hit +3000$|^hits +3,000 fired = 3,000 shown|tallied 3,000 hits' "$T/err"
 done
 
+# The agent opens its events anew after a pause, on the CPUs that are online then; one that comes later is followed.
+: >"$T/err"
+"$STOOK" agent --epoch 1 --budget off --store "$T/store" 2>"$T/err" </dev/null &
+AGENT=$!
+STARTED+=("$AGENT")
+agent_samples() { readlink "/proc/$AGENT"/fd/* | grep -q perf_event; }
+agent_rests() { ! agent_samples; }
+wait_until 20 grep -q 'sampling at' "$T/err"
+kill -USR1 "$AGENT"
+wait_until 10 agent_rests
+echo 0 >$SWITCH
+kill -USR1 "$AGENT"
+check "agent: it resumes without a CPU" wait_until 20 agent_samples
+echo 1 >$SWITCH
+cp "$PROGRAMS/spin" "$T/agent_1"
+cp "$PROGRAMS/spin" "$T/agent_2"
+sleep 0.3
+on_cpu_1 "$T/agent_1" 1 2>/dev/null
+kill -USR1 "$AGENT"
+wait_until 10 agent_rests
+kill -USR1 "$AGENT"
+wait_until 20 agent_samples
+sleep 0.3
+on_cpu_1 "$T/agent_2" 1 2>/dev/null
+sleep 1.5
+kill -TERM "$AGENT"
+wait "$AGENT"
+for program in agent_1 agent_2; do
+	ms=$(build/tests/tools/print_store "$T/store" comm cpu | awk -v name=$program '$2 == name { n += $1 } END { printf "%d", n / 1e6 }')
+	check "agent: it samples a CPU that came back ($program, $ms ms)" test "$ms" -gt 700
+done
+
 # The events are opened again after stook has given up what it does not need.
 caps=-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+checkpoint_restore,+syslog
 chmod 777 "$T"
