@@ -52,7 +52,8 @@
 #define POLL_NS	     (100 * NS_PER_MS)
 #define BUSY_POLL_NS (10 * NS_PER_MS) /* while the ring fills quickly */
 #define EPOCH_NS     (5 * NS_PER_SEC)
-#define TURN_NAP_NS  (2 * NS_PER_MS) /* between readings of the rings while an epoch ends */
+#define LATE_CPU_NS  (5 * NS_PER_SEC) /* between tries to watch a CPU that is online */
+#define TURN_NAP_NS  (2 * NS_PER_MS)  /* between readings of the rings while an epoch ends */
 #define UNUSED_NS \
 	(60 * NS_PER_SEC) /* files that nobody uses are closed so often, or with each interval */
 
@@ -150,6 +151,9 @@ struct session {
 	uint64_t nr_lost_events;
 	struct absence absence;
 	struct error unwatched; /* why a CPU could not be watched after it came online */
+	uint32_t *late_cpus;	/* that could not yet: they are tried again */
+	size_t nr_late_cpus, cap_late_cpus;
+	uint64_t tried_ns; /* when */
 	uint64_t started_ns, stopped_ns;
 	/* The next part: when it began, by two clocks; losses before it; one sample in how many is taken. */
 	uint64_t part_began_ns, part_time_ns, lost_before;
@@ -783,6 +787,7 @@ void session_free(struct session *session)
 	if (session->statistics_fd >= 0)
 		(void)close(session->statistics_fd);
 	free(session->events);
+	free(session->late_cpus);
 	free(session->probes);
 	free(session->pollfds);
 	free(session);
@@ -809,7 +814,7 @@ static int take_event(void *context, struct sideband_event *event)
 		return take_gone_code(session, event);
 	case SIDEBAND_LOST:
 		session->nr_lost_events += event->nr_lost;
-		process_table_distrust(session->processes, event->time_ns);
+		process_table_distrust(session->processes, event->time_ns ?: clock_now_ns());
 		return 0;
 	case SIDEBAND_THROTTLE:
 		return absence_throttle(&session->absence, event->id, event->time_ns);
@@ -965,7 +970,8 @@ static void choose_naps(struct session *session, bool has_news)
 
 /*
  * A CPU went offline or came back; its events are gone. If it is online, opens new ones. Programs that it executed in
- * between were not reported. Returns 1 if it is sampled, 0 if it is not, or -ENOMEM.
+ * between were not reported. Returns 1 if it is sampled, 0 if it is not, or -ENOMEM. One that should be, but cannot now, for
+ * want of descriptors or memory, is tried again.
  */
 static int follow_cpu(struct session *session, uint32_t cpu)
 {
@@ -987,22 +993,45 @@ static int follow_cpu(struct session *session, uint32_t cpu)
 		is_sampled |= err > 0;
 	}
 	is_sampled &= err >= 0;
-	if (err < 0 && err != -ENODEV && err != -ENOMEM && !session->unwatched.code)
-		session->unwatched = why;
-	if (err != -ENOMEM)
-		err = make_room_for_fds(session, sideband_nr(session->sideband));
+	if (err < 0 && err != -ENODEV) {
+		if (!session->unwatched.code)
+			session->unwatched = why;
+		if (ARRAY_ADD(session->late_cpus, session->nr_late_cpus, session->cap_late_cpus,
+			      cpu) < 0)
+			return -ENOMEM;
+	}
+	err = make_room_for_fds(session, sideband_nr(session->sideband));
 	return err < 0 ? err : is_sampled;
+}
+
+/* The next CPU that changed, or one of the first *nr_late that are to be tried again. */
+static bool next_cpu(struct session *session, size_t *nr_late, uint32_t *cpu)
+{
+	if (!*nr_late)
+		return sampler_next_changed_cpu(first_source(session)->sampler, cpu);
+	*cpu = session->late_cpus[0];
+	memmove(session->late_cpus, session->late_cpus + 1,
+		--session->nr_late_cpus * sizeof(*session->late_cpus));
+	--*nr_late;
+	return true;
 }
 
 static int follow_cpus(struct session *session)
 {
+	const bool is_due = clock_now_ns() - session->tried_ns > LATE_CPU_NS;
+	size_t nr_late = is_due ? session->nr_late_cpus : 0;
 	cleanup_free uint32_t *begun = NULL; /* CPUs that are sampled again */
 	size_t nr_begun = 0, cap_begun = 0;
 	uint32_t cpu = 0;
 	int err = 0;
 
-	while (err >= 0 && sampler_next_changed_cpu(first_source(session)->sampler, &cpu)) {
-		err = follow_cpu(session, cpu);
+	if (is_due)
+		session->tried_ns = clock_now_ns();
+	while (err >= 0 && next_cpu(session, &nr_late, &cpu)) {
+		err = sideband_read(session->sideband, take_event,
+				    session); /* of events that are gone */
+		if (!err)
+			err = follow_cpu(session, cpu);
 		if (err > 0)
 			err = ARRAY_ADD(begun, nr_begun, cap_begun, cpu);
 	}

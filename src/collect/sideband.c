@@ -225,7 +225,10 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 	case PERF_RECORD_LOST:
 		ret->kind = SIDEBAND_LOST;
 		ret->nr_lost = ((const struct lost_record *)record)->nr_lost;
-		ret->time_ns = time_of(record, bytes);
+		/* The event that writes it is the next one that has a record, which may be one without a sample id. */
+		ret->time_ns = bytes < sizeof(struct lost_record) + SAMPLE_ID_BYTES
+				       ? 0
+				       : time_of(record, bytes);
 		break;
 	default:
 		ret->kind = header->type == PERF_RECORD_THROTTLE ? SIDEBAND_THROTTLE

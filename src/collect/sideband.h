@@ -14,8 +14,8 @@
 #include "proc/process_table.h"
 
 enum sideband_kind {
-	SIDEBAND_PROCESS,    /* .process, and .path for a mapping */
-	SIDEBAND_LOST,	     /* .nr_lost events before .time_ns were dropped: ring full */
+	SIDEBAND_PROCESS, /* .process, and .path for a mapping */
+	SIDEBAND_LOST, /* .nr_lost events before .time_ns (0: not known) were dropped: ring full */
 	SIDEBAND_THROTTLE,   /* the kernel throttled the sampling event .id at .time_ns */
 	SIDEBAND_UNTHROTTLE, /* the kernel unthrottled that event at .time_ns */
 	SIDEBAND_GONE_CODE,  /* the kernel has unloaded the code .gone, of the name .path */

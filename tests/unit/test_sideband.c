@@ -239,6 +239,11 @@ TEST(sideband_losses_and_throttling)
 	CHECK_EQ(event.kind, SIDEBAND_LOST);
 	CHECK_EQ(event.nr_lost, 1234);
 	CHECK_EQ(event.time_ns, TIME_NS);
+	builder.nr -= SAMPLE_ID_BYTES; /* as the sampling events write it */
+	set_size(&builder);
+	event = parse(&builder);
+	CHECK_EQ(event.nr_lost, 1234);
+	CHECK_EQ(event.time_ns, 0);
 	build_throttle(&builder, PERF_RECORD_THROTTLE);
 	event = parse(&builder);
 	CHECK_EQ(event.kind, SIDEBAND_THROTTLE);
