@@ -376,14 +376,18 @@ const char *session_names_why_silent(const struct session_names *names, uint32_t
 
 int session_names_apply(struct session_names *names, struct error *error)
 {
+	const uint64_t refill_ns = names->tasks->interval_ns / REFILL_SHARE;
 	int err = 0;
 
 	/*
-	 * With --interval the budget is refilled, slowly enough that naming never takes more than a
+	 * With --interval the budgets are refilled, slowly enough that naming never takes more than a
 	 * tenth of a long run.
 	 */
-	if (names->nr_rounds++)
-		read_budget_refill(&names->budget, names->tasks->interval_ns / REFILL_SHARE);
+	if (names->nr_rounds++) {
+		read_budget_refill(&names->budget, refill_ns);
+		names->vain_ns -= refill_ns < names->vain_ns ? refill_ns : names->vain_ns;
+		symbolizer_give_time(names->symbolizer, refill_ns);
+	}
 	if (names->options->java) {
 		read_budget_begin(&names->budget);
 		err = ask_jvms(names);

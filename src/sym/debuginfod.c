@@ -39,9 +39,14 @@
 /* Address space of root's client, which writes files piece by piece. */
 #define CLIENT_MAX_BYTES (1ULL << 30)
 
+/* After this time a server that failed is asked again, if the run goes on for so long. */
+#define FORGIVEN_NS (600 * NS_PER_SEC)
+
 struct debuginfod {
 	uint64_t waited_ns;
 	const char *trouble;
+	uint64_t failed_ns; /* if the trouble is that of a server: when that was */
+	bool is_forgiven;   /* servers are asked nevertheless */
 	const char *cache;  /* of root's client; NULL: the library's usual one */
 	int cache_fd;	    /* of that folder; -1: not opened */
 	struct error error; /* why not */
@@ -199,7 +204,22 @@ static int run(struct question *question, uint64_t timeout_ns, int stop_fd)
 	return isolated_run(execute, take_path, question, &limits, NULL);
 }
 
-/* After a failure no server is asked again. A file that no server has is not a failure. */
+static void note_failure(struct debuginfod *client, const char *trouble)
+{
+	client->trouble = trouble;
+	client->failed_ns = clock_now_ns();
+	client->is_forgiven = false;
+}
+
+void debuginfod_forgive(struct debuginfod *client)
+{
+	if (!client || !client->failed_ns || clock_now_ns() - client->failed_ns < FORGIVEN_NS)
+		return;
+	client->is_forgiven = true;
+	client->failed_ns = client->waited_ns = 0;
+}
+
+/* After a failure no server is asked for a while. A file that no server has is not a failure. */
 static void note_trouble(struct debuginfod *client, int err)
 {
 	if (err == -ENOSYS)
@@ -210,9 +230,9 @@ static void note_trouble(struct debuginfod *client, int err)
 		client->trouble = "its client cannot give up root's rights: that needs CAP_SETUID, "
 				  "CAP_SETGID, and seccomp";
 	else if (err == -ETIME || client->waited_ns >= DEBUGINFOD_MAX_NS)
-		client->trouble = "timed out";
+		note_failure(client, "timed out");
 	else if (err < 0 && err != -ENOENT && err != -ECANCELED)
-		client->trouble = strerrordesc_np(-err);
+		note_failure(client, strerrordesc_np(-err));
 }
 
 const char *debuginfod_check(void)
@@ -289,7 +309,7 @@ static int find_on_servers(struct debuginfod *client, struct question *question,
 		left_ns = budget_ns;
 	if (!client->trouble)
 		open_cache(client);
-	if (client->trouble || !*question->build_id || !left_ns)
+	if ((client->trouble && !client->is_forgiven) || !*question->build_id || !left_ns)
 		return -ENOENT;
 	question->cache = client->cache;
 	err = run(question, left_ns, read_budget_stop_fd(budget));

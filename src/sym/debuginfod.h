@@ -47,6 +47,9 @@ int debuginfod_place(struct debuginfod *client, const struct worker_want *want,
  * Returns why servers were not asked for some files, to report at the end of the run; NULL: no
  * trouble.
  */
+/* Asks a server again that failed ten minutes ago. NULL: there is none. */
+void debuginfod_forgive(struct debuginfod *client);
+
 const char *debuginfod_trouble(const struct debuginfod *client);
 
 /* Returns why the client cannot run; NULL: it can. No server is asked. */

@@ -349,6 +349,12 @@ void symbolizer_end_reading(struct symbolizer *symbolizer)
 	worker_end(symbolizer->worker);
 }
 
+void symbolizer_give_time(struct symbolizer *symbolizer, uint64_t ns)
+{
+	symbolizer->lines_ns -= ns < symbolizer->lines_ns ? ns : symbolizer->lines_ns;
+	debuginfod_forgive(symbolizer->options.places.server);
+}
+
 void symbolizer_set_niceness(struct symbolizer *symbolizer, int niceness)
 {
 	if (!symbolizer->options.worker)

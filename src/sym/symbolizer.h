@@ -81,6 +81,12 @@ void symbolizer_free(struct symbolizer *symbolizer);
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile);
 void symbolizer_change_profile(struct symbolizer *symbolizer);
 
+/*
+ * Gives back some of the time in which all inlined calls and lines are looked up, and has a debuginfod server that failed
+ * asked again after a while: for runs without end, at each interval.
+ */
+void symbolizer_give_time(struct symbolizer *symbolizer, uint64_t ns);
+
 /* Sets the niceness of its own helper processes, as worker_set_niceness(). */
 void symbolizer_set_niceness(struct symbolizer *symbolizer, int niceness);
 
