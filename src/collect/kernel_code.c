@@ -18,6 +18,9 @@
 #define CORE_MAX   65536
 #define PAGE_SHIFT 12 /* the smallest pages */
 
+/* A kernel that could not be asked is left alone for a number of epochs, which doubles with each failure in a row. */
+#define MAX_DOUBLINGS 6
+
 void kernel_code_clear(struct kernel_code *code)
 {
 	free(code->loose);
@@ -46,6 +49,7 @@ struct question {
 	const uint32_t *frames;
 	const uint64_t *addresses;
 	bool *is_core;
+	bool has_failed; /* for want of our own memory */
 };
 
 /* The kernel names no module for BPF programs and trampolines. Some functions of its own have such names, too. */
@@ -56,23 +60,30 @@ static bool may_go_away(const char *name, const char *module)
 
 static int take_name(void *context, size_t i, const char *name, const char *module)
 {
-	const struct question *question = context;
+	struct question *question = context;
+	int err = 0;
 
 	question->is_core[i] = !may_go_away(name, module);
 	if (question->is_core[i] && question->code->core.nr < CORE_MAX &&
 	    u64_map_set(&question->code->core, question->addresses[i] >> PAGE_SHIFT, 0) < 0)
-		return -ENOMEM;
-	return profile_set_function(question->profile, question->frames[i], name);
+		err = -ENOMEM;
+	if (!err)
+		err = profile_set_function(question->profile, question->frames[i], name);
+	question->has_failed = err < 0;
+	return err;
 }
 
-/* Asks for the loose frames from number `first` on, and removes those of the kernel itself. */
+/*
+ * Asks for the loose frames from number `first` on, and removes those of the kernel itself. A kernel that could not be
+ * asked, for want of memory perhaps, is asked again at a later call: -EAGAIN.
+ */
 static int ask(struct kernel_code *code, struct profile *profile, size_t first)
 {
 	const size_t nr = code->nr_loose - first;
 	uint32_t *frames = code->loose + first;
 	cleanup_free uint64_t *addresses = calloc(nr, sizeof(*addresses));
 	cleanup_free bool *is_core = calloc(nr, sizeof(*is_core));
-	struct question question = {code, profile, frames, addresses, is_core};
+	struct question question = {code, profile, frames, addresses, is_core, false};
 	struct error unnamed = {0};
 	size_t i;
 	int err;
@@ -82,20 +93,29 @@ static int ask(struct kernel_code *code, struct profile *profile, size_t first)
 	for (i = 0; i < nr; i++)
 		addresses[i] = profile_frame(profile, frames[i])->address;
 	err = code->names.name(code->names.self, addresses, nr, take_name, &question, &unnamed);
-	if (err < 0 && err != -ENOMEM) /* a kernel that can't be asked is asked once */
-		code->names.name = NULL;
+	if (err < 0) {
+		code->nr_failures += code->nr_failures < MAX_DOUBLINGS;
+		code->nr_rests = 1U << code->nr_failures;
+		return question.has_failed ? -ENOMEM : -EAGAIN;
+	}
+	code->nr_failures = 0;
 	for (i = 0; i < nr; i++)
 		if (!is_core[i])
 			code->loose[first++] = frames[i];
 	code->nr_loose = first;
-	return err == -ENOMEM ? err : 0;
+	return 0;
 }
 
 int kernel_code_name(struct kernel_code *code, struct profile *profile)
 {
-	const size_t first = code->nr_loose;
+	const size_t first = code->nr_loose, nr_seen = code->nr_seen;
+	int err = 0;
 
 	code->first_asked = first;
+	if (code->nr_rests) {
+		code->nr_rests--;
+		return 0;
+	}
 	for (; code->nr_seen < profile_nr_frames(profile); code->nr_seen++) {
 		const uint32_t number = (uint32_t)code->nr_seen;
 		const struct frame *frame = profile_frame(profile, number);
@@ -105,7 +125,13 @@ int kernel_code_name(struct kernel_code *code, struct profile *profile)
 		    ARRAY_ADD(code->loose, code->nr_loose, code->cap_loose, number) < 0)
 			return -ENOMEM;
 	}
-	return code->names.name && code->nr_loose > first ? ask(code, profile, first) : 0;
+	if (code->names.name && code->nr_loose > first)
+		err = ask(code, profile, first);
+	if (err != -EAGAIN)
+		return err;
+	code->nr_loose = first; /* as if they had not been seen */
+	code->nr_seen = nr_seen;
+	return 0;
 }
 
 /* --- unloading -------------------------------------------------------------------------------- */

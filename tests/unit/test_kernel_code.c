@@ -217,11 +217,34 @@ TEST(kernel_code_of_a_kernel_that_cannot_be_asked)
 
 	failure = -EINVAL;
 	CHECK_EQ(kernel_code_name(&code, profile), 0);
-	CHECK(!code.names.name);
 	unload(&code, 100, "first");
 	CHECK_EQ(kernel_code_replay(&code, profile, 100), 0);
 	CHECK_STR(name_of(profile, bpf), "first");
 	CHECK_STR(name_of(profile, core), "");
+	profile_free(profile);
+	kernel_code_clear(&code);
+}
+
+/* The kernel's want of memory is not ours, and passes. */
+TEST(kernel_code_is_asked_again)
+{
+	struct profile *profile = profile_new();
+	struct kernel_code code = make_code();
+	uint32_t module = sample(profile, 0x2010);
+	int i, nr_tries = 0;
+
+	failure = -ENOMEM;
+	for (i = 0; i < 100; i++) {
+		nr_tries += code.nr_rests == 0;
+		CHECK_EQ(kernel_code_name(&code, profile), 0);
+		CHECK_STR(name_of(profile, module), "");
+	}
+	CHECK(nr_tries > 3 && nr_tries < 8);
+	failure = 0;
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(kernel_code_name(&code, profile), 0);
+	CHECK_STR(name_of(profile, module), "of_module");
+	CHECK_EQ(nr_asked, 1);
 	profile_free(profile);
 	kernel_code_clear(&code);
 }
