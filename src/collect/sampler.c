@@ -20,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -261,8 +262,8 @@ static uint32_t count_bytes(const struct sampler_config *config)
 }
 
 /*
- * Limits on raw stack memory per second: per CPU, enough for each sample at 999 Hz; in total, as
- * much as one thread can walk.
+ * Limits on raw stack memory per second: per CPU, enough for each sample at 999 Hz, on up to eight CPUs; of all that are
+ * online, as much as one thread can walk.
  */
 #define RAW_BYTES	   (32ULL << 20)
 #define RAW_BYTES_OF_ALL   (256ULL << 20)
@@ -364,7 +365,7 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->max_kernel_frames = config->max_kernel_frames;
 	bpf->rodata->max_walk_frames = config->max_walk_frames;
 	bpf->rodata->by_tables = config->max_walk_frames > 0;
-	bpf->rodata->max_raw_bytes = max_raw_bytes(possible->nr);
+	bpf->rodata->max_raw_bytes = max_raw_bytes((size_t)get_nprocs());
 	if (getrandom(&bpf->rodata->hash_seed, sizeof(bpf->rodata->hash_seed), GRND_NONBLOCK) < 0)
 		bpf->rodata->hash_seed = clock_now_ns(); /* early boot: no random numbers yet */
 	follow_configure(&FOLLOW_PARTS(bpf), &config->tasks);
