@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 
@@ -50,12 +51,26 @@ static int hook(struct bpf_program *program, struct bpf_link **link)
 	return *link ? 0 : -errno;
 }
 
+/* Children from before, whose forks were not seen: helper processes that outlive a session. */
+static void mark_children(const struct follow_parts *parts, const struct wanted_tasks *tasks)
+{
+	cleanup_free int32_t *children = NULL;
+	size_t nr = 0, i;
+
+	if (*parts->pidns_inum || process_children(getpid(), &children, &nr) < 0)
+		return;
+	for (i = 0; i < nr; i++)
+		if ((uint32_t)children[i] != tasks->command_pid)
+			parts->own_forks[(size_t)children[i] % parts->nr_own_forks] =
+				(uint32_t)children[i];
+}
+
 /*
  * Only the kernel knows our pid in the initial pid namespace. If running the program that reads it
  * fails (a security module), getpid() is right if that is our namespace; otherwise none of our
  * processes is left out.
  */
-static int leave_out_own(const struct follow_parts *parts)
+static int leave_out_own(const struct follow_parts *parts, const struct wanted_tasks *tasks)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 
@@ -63,6 +78,7 @@ static int leave_out_own(const struct follow_parts *parts)
 		return 0;
 	if (bpf_prog_test_run_opts(bpf_program__fd(parts->learn_own), &run) < 0)
 		*parts->own_tgid = *parts->pidns_inum ? UINT32_MAX : (uint32_t)getpid();
+	mark_children(parts, tasks);
 	return hook(parts->mark_own_fork, parts->own_fork_link);
 }
 
@@ -75,7 +91,7 @@ int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *t
 		return error_set_errno(error, "cannot attach to the fork tracepoint");
 	if (hook(parts->forget_exited, parts->exit_link) < 0)
 		return error_set_errno(error, "cannot attach to the exit tracepoint");
-	if (leave_out_own(parts) < 0)
+	if (leave_out_own(parts, tasks) < 0)
 		return error_set_errno(
 			error, "cannot attach to the fork tracepoint for our own processes");
 	if (tasks->cgroup_fd >= 0 && bpf_map_update_elem(bpf_map__fd(parts->wanted_cgroup), &zero,

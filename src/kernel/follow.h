@@ -20,10 +20,11 @@ struct bpf_program;
 struct wanted_tasks {
 	const uint32_t *pids, *tids;
 	size_t nr_pids, nr_tids;
-	bool follow;   /* include children of pids */
-	int cgroup_fd; /* only this subtree; -1: all */
-	bool self;     /* include our own processes; without it only if named in pids */
-	bool by_name;  /* names may be refused, see struct refused_names */
+	bool follow;	      /* include children of pids */
+	int cgroup_fd;	      /* only this subtree; -1: all */
+	bool self;	      /* include our own processes; without it only if named in pids */
+	uint32_t command_pid; /* a child that is not one of these; 0: none */
+	bool by_name;	      /* names may be refused, see struct refused_names */
 };
 
 /* References into a skeleton, named as in bpf/follow.bpf.c. Filled by FOLLOW_PARTS(skeleton). */
@@ -31,7 +32,8 @@ struct follow_parts {
 	uint32_t *pidns_inum;
 	bool *filter_pids, *filter_tids, *filter_cgroup, *leaves_out_own, *filter_names;
 	uint64_t *wanted_cgroup_id;
-	uint32_t *own_tgid;
+	uint32_t *own_tgid, *own_forks;
+	size_t nr_own_forks;
 	struct bpf_map *wanted_pids, *wanted_tids, *wanted_cgroup, *refused_names;
 	struct bpf_program *follow_fork, *forget_exited, *learn_own, *mark_own_fork;
 	struct bpf_link **fork_link, **exit_link, **own_fork_link;
@@ -47,6 +49,8 @@ struct follow_parts {
 		.wanted_cgroup_id = (uint64_t *)&(bpf)->rodata->wanted_cgroup_id, \
 		.filter_names = (bool *)&(bpf)->rodata->filter_names,             \
 		.own_tgid = (uint32_t *)&(bpf)->bss->own_tgid,                    \
+		.own_forks = (uint32_t *)&(bpf)->bss->own_forks,                  \
+		.nr_own_forks = sizeof((bpf)->bss->own_forks) / sizeof(uint32_t), \
 		.wanted_pids = (bpf)->maps.wanted_pids,                           \
 		.wanted_tids = (bpf)->maps.wanted_tids,                           \
 		.wanted_cgroup = (bpf)->maps.wanted_cgroup,                       \

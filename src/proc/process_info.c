@@ -278,34 +278,50 @@ struct usage_walk {
 };
 
 /* Children belong to the thread that started them. */
-static void add_descendants(const struct usage_walk *walk, int32_t pid, bool is_apart,
-			    unsigned generation)
+int process_children(int32_t pid, int32_t **ret, size_t *ret_nr)
 {
-	struct process_usage *sum = walk->sum;
 	cleanup_free uint32_t *tids = NULL;
-	size_t nr = 0, i;
+	cleanup_free int32_t *pids = NULL;
+	size_t nr_tids = 0, nr = 0, cap = 0, i;
+	int err = process_threads(pid, &tids, &nr_tids);
 
-	if (generation > MAX_GENERATIONS || process_threads(pid, &tids, &nr) < 0)
-		return;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr_tids && !err; i++) {
 		cleanup_file FILE *children = NULL;
 		char what[48];
 		int32_t child;
 
 		(void)snprintf(what, sizeof(what), "task/%u/children", tids[i]);
 		children = process_open_file(pid, what);
-		while (children && fscanf(children, "%d", &child) == 1) {
-			const bool child_apart = is_apart || child == walk->apart_pid;
+		while (!err && children && fscanf(children, "%d", &child) == 1)
+			err = ARRAY_ADD(pids, nr, cap, child);
+	}
+	if (err)
+		return err;
+	*ret = take_pointer(&pids);
+	*ret_nr = nr;
+	return 0;
+}
 
-			if (child_apart && !walk->with_memory)
-				continue;
-			if (!child_apart)
-				add_cpu_time(child, sum);
-			if (walk->with_memory)
-				*(child_apart ? &sum->apart_pss_bytes : &sum->pss_bytes) +=
-					read_pss(child, "smaps_rollup");
-			add_descendants(walk, child, child_apart, generation + 1);
-		}
+static void add_descendants(const struct usage_walk *walk, int32_t pid, bool is_apart,
+			    unsigned generation)
+{
+	struct process_usage *sum = walk->sum;
+	cleanup_free int32_t *children = NULL;
+	size_t nr = 0, i;
+
+	if (generation > MAX_GENERATIONS || process_children(pid, &children, &nr) < 0)
+		return;
+	for (i = 0; i < nr; i++) {
+		const bool child_apart = is_apart || children[i] == walk->apart_pid;
+
+		if (child_apart && !walk->with_memory)
+			continue;
+		if (!child_apart)
+			add_cpu_time(children[i], sum);
+		if (walk->with_memory)
+			*(child_apart ? &sum->apart_pss_bytes : &sum->pss_bytes) +=
+				read_pss(children[i], "smaps_rollup");
+		add_descendants(walk, children[i], child_apart, generation + 1);
 	}
 }
 

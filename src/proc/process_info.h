@@ -131,6 +131,9 @@ uint64_t process_cpu_ns(int32_t pid);
 /* Lists the tids of a process, to be freed. 0, -ESRCH or -ENOMEM. */
 int process_threads(int32_t pid, uint32_t **ret, size_t *ret_nr);
 
+/* Likewise its children, if the kernel lists them. */
+int process_children(int32_t pid, int32_t **ret, size_t *ret_nr);
+
 /* Waits until a process lets others read its mmap_lock: it has it while it changes its mappings. */
 void process_memory_await(int32_t pid);
 

@@ -111,6 +111,7 @@ static struct wanted_tasks wanted(const struct running *running)
 		.follow = !config->no_follow,
 		.cgroup_fd = running->cgroup_fd,
 		.self = config->self,
+		.command_pid = running->run.child_pid,
 	};
 }
 
