@@ -410,6 +410,7 @@ bool file_table_next_look(struct file_table *table, struct file_look *ret)
 			.start = wanted->start,
 			.end = wanted->end,
 			.root_fd = entry->file.root_fd,
+			.root_uid = entry->file.root_uid,
 		};
 		return true;
 	}

@@ -618,7 +618,8 @@ int name_in_vdso(const struct naming *naming)
 static struct worker_file id_of_process(const struct runtime_process *process)
 {
 	return (struct worker_file){UINT32_MAX, (uint32_t)process->pid,
-				    process->start_time_ns ? process->start_time_ns : 1};
+				    process->start_time_ns ? process->start_time_ns : 1,
+				    process->uid};
 }
 
 int name_in_run_time(const struct naming *naming)

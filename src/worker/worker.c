@@ -70,22 +70,34 @@
 /* Number of such files that are remembered; then the oldest is forgotten. */
 #define BAD_FILES_MAX 256
 
-/* Limits of abandoned processes: for files of one device, then for all files. */
-#define DEVICE_ABANDONED_MAX 2
-#define ABANDONED_MAX	     16
+/*
+ * Limits of abandoned processes: for files of one device; for one arranger, see struct worker_file; and in all. For the
+ * host's root only its own count: others must not use up what is for its files.
+ */
+#define DEVICE_ABANDONED_MAX   2
+#define ARRANGER_ABANDONED_MAX 8
+#define ABANDONED_MAX	       32
 
 /*
  * A device on which workers waited in vain this often is not used for a while; after the first time it has a quarter
- * of the time. The deadlines for all others are halved with each such failure, down to an eighth, until there was none
- * for a while: samples wait for the answers. Failures so old are not counted any more, nor are those of a file that was
- * not given up.
+ * of the time. The deadlines for all else of its arranger are halved with each such failure, down to an eighth, until
+ * there was none for a while: samples wait for the answers. A user may be many arrangers, so every fourth failure in
+ * all counts for each of them, but not for the host's root. Failures so old are not counted any more, nor are those of
+ * a file that was not given up.
  */
 #define DEVICE_LATE_MAX 2
 #define DEVICES_MAX	16 /* that are remembered; then the oldest is forgotten */
+#define ARRANGERS_MAX	16 /* likewise */
+#define ALL_LATE_SHARE	4
 #define DEVICE_REST_NS	(60 * NS_PER_SEC)
 #define MAX_HALVINGS	3
 #define LATE_HALVINGS	2 /* for a device that was late once */
 #define FORGIVEN_NS	(600 * NS_PER_SEC)
+
+/* In place of an arranger: unknown; a task of the opener, which looks at many; none. */
+#define ARRANGER_UNKNOWN ((uint64_t)(uid_t)-1)
+#define ARRANGER_TASK	 UINT64_MAX
+#define ARRANGER_NONE	 (UINT64_MAX - 1)
 
 /* A compromised parser could keep stook busy with replies and requests: limits for a step and a question. */
 #define STEP_REPLIES_MAX   16
@@ -105,7 +117,7 @@ struct process {
 struct killed {
 	struct process process;
 	uint64_t since_ns;
-	struct worker_file file; /* the file that it worked on; inode 0: none */
+	struct worker_file file; /* the file that it worked on; inode 0: only whose doing it is */
 	bool is_abandoned;
 };
 
@@ -140,7 +152,7 @@ struct open_request {
 	struct opener_call call;
 	size_t path_bytes; /* used of call.paths */
 	int fd;		   /* the attached handle, owned; -1: none */
-	struct worker_file file;
+	struct worker_file file; /* inode 0: none */
 };
 
 struct bad_file {
@@ -152,6 +164,13 @@ struct bad_file {
 struct late_device {
 	struct worker_file file; /* one of its files */
 	unsigned nr_late;
+	uint64_t last_ns;
+};
+
+/* Workers that waited in vain, within DEVICE_REST_NS of the last. */
+struct lateness {
+	uint64_t arranger;
+	unsigned nr;
 	uint64_t last_ns;
 };
 
@@ -176,8 +195,8 @@ struct worker {
 	int asked_err;			     /* its result */
 	struct opener_progress progress;     /* when it failed */
 	uint64_t opener_cpu_ns;		     /* of the opener, when that was last looked at */
-	unsigned nr_late; /* workers that waited in vain, within DEVICE_REST_NS of the last */
-	uint64_t last_late_ns;
+	struct lateness late_in_all, late[ARRANGERS_MAX];
+	size_t nr_arrangers; /* ever added to the latter, as with bad_files */
 	struct parser_process parsers[NR_PARSERS];
 	/* See worker_pace(): CPU time that parsers may have used, when that was last increased. */
 	uint64_t pace_most_ns, allowed_ns, paced_ns;
@@ -304,7 +323,9 @@ static uint64_t cpu_ns_of(const struct process *process)
 static void kill_process(struct worker *worker, struct process *process,
 			 const struct worker_file *file)
 {
-	struct killed killed = {.process = *process, .since_ns = clock_now_ns()};
+	struct killed killed = {.process = *process,
+				.since_ns = clock_now_ns(),
+				.file = {.arranger = ARRANGER_NONE}};
 
 	if (!process->pid) { /* it could not be started */
 		cleanup_close_fd(&process->socket);
@@ -395,13 +416,40 @@ static struct late_device *find_device(struct worker *worker, const struct worke
 	return NULL;
 }
 
-/* Notes that a worker waited for this file in vain. */
+static unsigned nr_late_of(const struct lateness *lateness)
+{
+	return clock_now_ns() - lateness->last_ns > DEVICE_REST_NS ? 0 : lateness->nr;
+}
+
+static void count_late(struct lateness *lateness)
+{
+	lateness->nr = nr_late_of(lateness) + 1;
+	lateness->last_ns = clock_now_ns();
+}
+
+static struct lateness *find_lateness(struct worker *worker, uint64_t arranger)
+{
+	size_t nr = worker->nr_arrangers < ARRANGERS_MAX ? worker->nr_arrangers : ARRANGERS_MAX;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (worker->late[i].arranger == arranger)
+			return &worker->late[i];
+	return NULL;
+}
+
+/* Notes that a worker waited for this file in vain, or for what else is its arranger's. */
 static void note_late(struct worker *worker, const struct worker_file *file)
 {
+	struct lateness *lateness = find_lateness(worker, file->arranger);
 	struct late_device *device = find_device(worker, file);
 
-	worker->nr_late++;
-	worker->last_late_ns = clock_now_ns();
+	if (!lateness) {
+		lateness = &worker->late[worker->nr_arrangers++ % ARRANGERS_MAX];
+		*lateness = (struct lateness){.arranger = file->arranger};
+	}
+	count_late(lateness);
+	count_late(&worker->late_in_all);
 	if (!file->inode)
 		return;
 	if (!device) {
@@ -417,12 +465,15 @@ static void note_late(struct worker *worker, const struct worker_file *file)
 static unsigned halvings_for(struct worker *worker, const struct worker_file *file)
 {
 	const struct late_device *device = find_device(worker, file);
-	unsigned of_all;
+	const struct lateness *lateness = find_lateness(worker, file->arranger);
+	const unsigned of_all =
+		file->arranger ? nr_late_of(&worker->late_in_all) / ALL_LATE_SHARE : 0;
+	unsigned nr = lateness ? nr_late_of(lateness) : 0;
 
-	if (clock_now_ns() - worker->last_late_ns > DEVICE_REST_NS)
-		worker->nr_late = 0;
-	of_all = worker->nr_late < MAX_HALVINGS ? worker->nr_late : MAX_HALVINGS;
-	return of_all < LATE_HALVINGS && device && device->nr_late ? LATE_HALVINGS : of_all;
+	nr = nr > of_all ? nr : of_all;
+	if (nr > MAX_HALVINGS)
+		return MAX_HALVINGS;
+	return nr < LATE_HALVINGS && device && device->nr_late ? LATE_HALVINGS : nr;
 }
 
 static bool is_device_given_up(struct worker *worker, const struct worker_file *file)
@@ -441,6 +492,24 @@ static bool is_device_given_up(struct worker *worker, const struct worker_file *
 		      is_same_device(&killed->file, file);
 	}
 	return nr >= DEVICE_ABANDONED_MAX;
+}
+
+/* True if too many processes cannot be killed that wait for what is this arranger's, or for anything. */
+static bool is_arranger_given_up(const struct worker *worker, uint64_t arranger)
+{
+	const bool is_bound_by_all = arranger && arranger != ARRANGER_TASK;
+	size_t i, nr = 0;
+
+	for (i = 0; i < worker->nr_killed; i++)
+		nr += worker->killed[i].is_abandoned && worker->killed[i].file.arranger == arranger;
+	return nr >= (arranger ? ARRANGER_ABANDONED_MAX : ABANDONED_MAX) ||
+	       (is_bound_by_all && worker->troubles.nr_abandoned >= ABANDONED_MAX);
+}
+
+/* True if anything was late or abandoned that still counts. */
+static bool has_hung(const struct worker *worker)
+{
+	return nr_late_of(&worker->late_in_all) || worker->troubles.nr_abandoned;
 }
 
 /* Reaps killed processes, and counts the ones that are abandoned. */
@@ -528,6 +597,25 @@ static bool is_task(const struct open_request *request)
 	return request->call.action == OPENER_TASK;
 }
 
+/*
+ * Whose doing it is if the opener hangs in a look through this process: what is known of its files may be older than the
+ * namespaces that it is in now, and anybody may keep a process of his own from answering. So it is its user's. This does
+ * not block, as a look at its namespaces does while it is in the middle of an execve().
+ */
+static uint64_t arranger_of(uint64_t known, int32_t pid)
+{
+	struct process_status status;
+
+	if (known || pid <= 0)
+		return known;
+	return process_status_read(pid, &status) == 0 ? status.uids[0] : ARRANGER_UNKNOWN;
+}
+
+static void find_arranger(struct open_request *request)
+{
+	request->file.arranger = arranger_of(request->file.arranger, request->call.pid);
+}
+
 /* The first result counts. */
 static void finish_task(struct worker *worker, int err)
 {
@@ -606,11 +694,13 @@ static void drop_calls(struct worker *worker, int err)
 /* The opener begins with the oldest call, or to start. */
 static void set_deadline(struct worker *worker)
 {
-	const struct open_request *first = worker->calls[0];
+	struct open_request *first = worker->calls[0];
 
 	worker->opener_late_ns = 0;
 	if (!worker->nr_sent)
 		return;
+	if (has_hung(worker))
+		find_arranger(first);
 	worker->opener_began_ns = clock_now_ns();
 	worker->opener_late_ns =
 		worker->opener_began_ns + (worker->is_opener_ready
@@ -692,6 +782,8 @@ static void lose_opener(struct worker *worker, int why)
 		drop_calls(worker, why);
 		return;
 	}
+	if (first)
+		find_arranger(first);
 	kill_process(worker, &worker->opener, first ? &first->file : NULL);
 	if (first) {
 		if (why == -ETIME)
@@ -757,17 +849,23 @@ bool worker_is_looking(const struct worker *worker)
 
 static void want_file(struct worker *worker, const struct file_look *look)
 {
-	const struct worker_file file = worker_file_of(&look->id);
+	struct worker_file file = worker_file_of(&look->id);
 	struct file_looked failed = {.root_err = -EHOSTDOWN, .root_fd = -1};
 	struct open_request *request = NULL;
 	const size_t path_bytes = strlen(look->path) + 1;
-	const struct bad_file *bad = find_bad(worker, &file);
+	const struct bad_file *bad;
 
+	if (!look->pid && look->root_fd >= 0) /* it is searched in that root */
+		file.arranger = look->root_uid;
+	if (has_hung(worker))
+		file.arranger = arranger_of(file.arranger, look->pid);
+	bad = find_bad(worker, &file);
 	if (bad && bad->nr_failures >= FILE_FAILURES_MAX)
 		failed.err = -EOWNERDEAD;
-	else if (is_device_given_up(worker, &file) ||
-		 worker->troubles.nr_abandoned >= ABANDONED_MAX)
+	else if (is_device_given_up(worker, &file))
 		failed.err = -EHOSTDOWN;
+	else if (is_arranger_given_up(worker, file.arranger)) /* others may see it through their processes */
+		failed.err = look->pid && file.arranger != look->id.arranger ? -EXDEV : -EHOSTDOWN;
 	else if (path_bytes > sizeof(request->call.paths))
 		failed.err = -ENAMETOOLONG;
 	else
@@ -798,17 +896,24 @@ static void want_file(struct worker *worker, const struct file_look *look)
 static void want_process(struct worker *worker, enum opener_action action, int32_t pid,
 			 uint32_t number)
 {
-	struct open_request *request = new_request(worker, action, PARSER_OTHER_FILES);
+	const uint64_t arranger = has_hung(worker) ? arranger_of(0, pid) : 0;
+	struct open_request *request = NULL;
+	int err = -EHOSTDOWN;
 
+	if (!is_arranger_given_up(worker, arranger)) {
+		request = new_request(worker, action, PARSER_OTHER_FILES);
+		err = -ENOMEM;
+	}
 	if (!request) {
 		const struct open_request failed = {
 			.call = {.action = action, .pid = pid, .delivery = number}};
 
-		fail_call(worker, &failed, -ENOMEM);
+		fail_call(worker, &failed, err);
 		return;
 	}
 	request->call.pid = pid;
 	request->call.delivery = number;
+	request->file.arranger = arranger;
 	call_opener(worker, request);
 }
 
@@ -1526,7 +1631,7 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 	if (bad && bad->nr_failures >= FILE_FAILURES_MAX)
 		return -EOWNERDEAD;
 	if (is_device_given_up(worker, &question->file) ||
-	    worker->troubles.nr_abandoned >= ABANDONED_MAX)
+	    is_arranger_given_up(worker, question->file.arranger))
 		return -EHOSTDOWN;
 	err = question->is_large && !asked->has_much ? take_much(worker, asked) : 0;
 	if (!err)
@@ -1715,7 +1820,7 @@ static int ask_opener(struct worker *worker, const struct opener_question *quest
 	struct open_request *request;
 	int err;
 
-	if (worker->troubles.nr_abandoned >= ABANDONED_MAX)
+	if (is_arranger_given_up(worker, ARRANGER_TASK))
 		return -EHOSTDOWN;
 	err = note_start(worker, start_opener(worker));
 	if (err < 0)
@@ -1724,6 +1829,7 @@ static int ask_opener(struct worker *worker, const struct opener_question *quest
 	if (!request)
 		return -ENOMEM;
 	request->call.task = question->task;
+	request->file.arranger = ARRANGER_TASK;
 	request->fd = err = make_memory(question);
 	if (err < 0) {
 		free_request(request);

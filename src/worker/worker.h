@@ -117,7 +117,7 @@ void worker_place_add(struct worker_place *place, const char *path);
 struct worker_file {
 	uint32_t major, minor;
 	uint64_t inode;
-	uint64_t arranger;
+	uint64_t arranger; /* his failures are counted together; 0: the host's root */
 };
 
 static inline struct worker_file worker_file_of(const struct file_id *id)
@@ -281,7 +281,7 @@ struct opener_question {
 
 /*
  * Asks the opener, and waits for the whole answer. 0; the error of the task, or of take(); -ETIME: it was late, in
- * what `doing` describes; -EIO: it died; -EHOSTDOWN: too many were late before.
+ * what `doing` describes; -EIO: it died; -EHOSTDOWN: too many hang in earlier tasks.
  */
 int worker_call_opener(struct worker *worker, const struct opener_question *question,
 		       char doing[WORKER_DOING_BYTES]);

@@ -939,6 +939,26 @@ TEST(worker_parser_that_waits)
 	worker_free(worker);
 }
 
+/* What one user's file systems do not answer leaves the files of others all of their time. */
+TEST(worker_has_less_time_only_for_who_was_late)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_WAIT);
+	uint64_t began_ns;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		question.file = (struct worker_file){250, i, 4711, 1000};
+		check_failure(worker, &question, -ETIME);
+	}
+	question.file = (struct worker_file){250, i, 4711, 0};
+	began_ns = clock_now_ns();
+	check_failure(worker, &question, -ETIME);
+	CHECK(clock_now_ns() - began_ns >= NS_PER_SEC);
+	CHECK_EQ(troubles_of(worker).nr_devices_given_up, 0);
+	worker_free(worker);
+}
+
 /* Tries system calls by number with arguments of 0, except the ones that exit or block. */
 TEST(worker_parser_makes_few_system_calls)
 {
