@@ -220,10 +220,14 @@ int file_open_root(int32_t pid)
 	return open_root(path);
 }
 
+/* The kernel cannot tell where `..` leads while anybody on the host renames or mounts anything. */
+#define OPEN_TRIES 100
+
 static int open_below(int root_fd, const char *path, unsigned flags)
 {
 	struct open_how how = {.flags = O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT};
 	cleanup_fd int own_root = -1;
+	unsigned tries = 0;
 	int fd;
 
 	if (root_fd < 0) {
@@ -232,7 +236,9 @@ static int open_below(int root_fd, const char *path, unsigned flags)
 			return own_root;
 		root_fd = own_root;
 	}
-	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	do
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && ++tries < OPEN_TRIES);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -318,7 +318,7 @@ int debug_files_open(const struct debug_places *places, const struct code_file *
 	struct search search = {.places = places, .file = file};
 	struct worker_want want = {.kind = WANT_DEBUG_FILE,
 				   .build_id_bytes = (uint32_t)file->build_id_bytes};
-	int fd;
+	int fd, passing = 0;
 
 	memcpy(want.build_id, file->build_id, file->build_id_bytes);
 	if (image && debug_link_read(image, &search.link) == 0)
@@ -334,7 +334,9 @@ int debug_files_open(const struct debug_places *places, const struct code_file *
 			continue;
 		}
 		if (fd == -ENODATA)
-			return -ENOENT;
+			return passing ? passing : -ENOENT;
+		if (worker_is_passing(fd))
+			passing = fd;
 		want.place++;
 		want.first = 0;
 	}
@@ -346,7 +348,7 @@ int debug_files_find(const struct debug_places *places, struct code_file *file,
 	if (!file->debug_is_known)
 		file->debug_fd = debug_files_open(places, file, image);
 	file->debug_is_known = true;
-	return file->debug_fd < 0 ? -ENOENT : file->debug_fd;
+	return file->debug_fd;
 }
 
 void debug_files_forget(struct code_file *file)
@@ -368,6 +370,8 @@ int debug_files_from_server(const struct debug_places *places, const struct code
 		return -ENOENT; /* the vdso */
 	memcpy(want.build_id, file->build_id, file->build_id_bytes);
 	fd = worker_want(places->job, &want);
+	if (worker_is_passing(fd))
+		return fd;
 	/* Servers are not trusted. */
 	if (fd < 0 || !elf_image_fd_has_build_id(fd, file->build_id, file->build_id_bytes))
 		return -ENOENT;

@@ -31,7 +31,7 @@ struct code_file {
 	size_t build_id_bytes; /* 0: none, or not known yet */
 	/* See debug_files_find(). */
 	bool debug_is_known;
-	int debug_fd; /* of its debug file, if debug_is_known; negative: it has none */
+	int debug_fd; /* of its debug file, if debug_is_known; or what debug_files_open() returned */
 };
 
 /* --- on this machine -------------------------------------------------------------------------- */
@@ -64,7 +64,8 @@ int debug_files_path_place(const struct debug_places *places, const struct code_
 
 /*
  * Opens the debug file, or an unstripped copy of the file. Returns a descriptor, which the caller
- * closes, or -ENOENT. image: the stripped file itself, NULL if it can't be opened.
+ * closes; -ENOENT; or an error for which worker_is_passing(): it may be there, and must be looked for again another
+ * time. image: the stripped file itself, NULL if it can't be opened.
  */
 int debug_files_open(const struct debug_places *places, const struct code_file *file,
 		     const struct elf_image *image);
@@ -75,8 +76,8 @@ int debug_files_find(const struct debug_places *places, struct code_file *file,
 void debug_files_forget(struct code_file *file);
 
 /*
- * Opens the debug file that a server has; only in a parser. Returns a descriptor, which the caller closes, or -ENOENT,
- * also if the file has another build id.
+ * Opens the debug file that a server has; only in a parser. Returns a descriptor, which the caller closes; -ENOENT,
+ * also if the file has another build id; or an error for which worker_is_passing().
  */
 int debug_files_from_server(const struct debug_places *places, const struct code_file *file);
 

@@ -89,8 +89,9 @@ static const struct {
 	[STARTS] = {FILE_OR_DEBUG_FILE, function_starts_read},
 };
 
+/* *is_passing is set if the file with the source could not be looked for. */
 static int read_source(enum source source, const struct file_symbols_input *input,
-		       struct symbol_table **ret, struct error *error)
+		       struct symbol_table **ret, bool *is_passing, struct error *error)
 {
 	enum place place = sources[source].place;
 	cleanup_fd int asked = -1;
@@ -104,6 +105,7 @@ static int read_source(enum source source, const struct file_symbols_input *inpu
 	fd = asked;
 	if (place == FILE_OR_DEBUG_FILE || place == DEBUG_FILE_ONLY)
 		fd = debug_files_find(input->places, input->file, input->image);
+	*is_passing |= worker_is_passing(fd);
 	if (fd < 0)
 		return 0;
 	err = elf_image_open(&image, fd, error);
@@ -121,6 +123,7 @@ struct file_symbols {
 	struct symbol_table *tables[NR_SOURCES]; /* NULL: no symbols, or not tried yet */
 	size_t nr_tried;
 	size_t nr_failed;
+	bool are_provisional;
 };
 
 struct file_symbols *file_symbols_new(void)
@@ -153,7 +156,8 @@ static int try_next(struct file_symbols *symbols, const struct file_symbols_inpu
 	int err = 0, refused;
 
 	if (i != DEBUGINFOD || !has_full_table(symbols))
-		err = read_source((enum source)i, input, &symbols->tables[i], &error);
+		err = read_source((enum source)i, input, &symbols->tables[i],
+				  &symbols->are_provisional, &error);
 	if (err == -ENOMEM)
 		return err;
 	refused = read_budget_take(input->budget, 0);
@@ -186,6 +190,11 @@ int file_symbols_find(struct file_symbols *symbols, const struct file_symbols_in
 		return err;
 	*ret = (struct file_function){name, start};
 	return 0;
+}
+
+bool file_symbols_are_provisional(const struct file_symbols *symbols)
+{
+	return symbols->are_provisional;
 }
 
 size_t file_symbols_bytes(const struct file_symbols *symbols)
@@ -340,6 +349,13 @@ struct file_symbols *symbol_cache_get(struct symbol_cache *cache,
 	make_room(cache);
 	cache->in_use = find(cache, key); /* dropping moves entries */
 	return cache->entries[cache->in_use].symbols;
+}
+
+void symbol_cache_drop_last(struct symbol_cache *cache)
+{
+	if (cache->in_use < cache->nr)
+		drop(cache, cache->in_use);
+	cache->in_use = SIZE_MAX;
 }
 
 size_t symbol_cache_nr(const struct symbol_cache *cache)

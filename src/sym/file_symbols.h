@@ -1,7 +1,8 @@
 /*
  * The function names of one file, from several sources in order of trust, and a cache of them
  * across calls. The last source has only start addresses, for functions without a name. A source is
- * read when the sources before it have no name for an address, and never twice.
+ * read when the sources before it have no name for an address, and never twice. If a debug file could not be looked
+ * for, the symbols are provisional: they are to be read anew another time.
  */
 #ifndef STOOK_SYM_FILE_SYMBOLS_H
 #define STOOK_SYM_FILE_SYMBOLS_H
@@ -40,6 +41,7 @@ struct file_function {
 int file_symbols_find(struct file_symbols *symbols, const struct file_symbols_input *input,
 		      uint64_t vaddr, struct file_function *ret);
 
+bool file_symbols_are_provisional(const struct file_symbols *symbols);
 size_t file_symbols_bytes(const struct file_symbols *symbols);	   /* memory held */
 size_t file_symbols_nr_failed(const struct file_symbols *symbols); /* malformed sources */
 
@@ -67,6 +69,9 @@ struct symbol_cache_key {
  */
 struct file_symbols *symbol_cache_get(struct symbol_cache *cache,
 				      const struct symbol_cache_key *key);
+
+/* Forgets the symbols that symbol_cache_get() returned last. */
+void symbol_cache_drop_last(struct symbol_cache *cache);
 
 size_t symbol_cache_nr(const struct symbol_cache *cache);
 size_t symbol_cache_bytes(struct symbol_cache *cache);

@@ -36,7 +36,7 @@ struct asking {
 	const struct pending_frame *frames;    /* of each offset */
 	bool is_for_lines;		       /* only then are files served that others refer to */
 	bool is_read;  /* the last answer is about a file that could be read */
-	bool is_later; /* there was no answer to the last question, but may be another time */
+	bool is_later; /* there was no answer to a question, or not all of it, but may be another time */
 	/* For JIT-compiled code: */
 	const struct perf_map_file *perf_map; /* NULL: none */
 	int jitdump;			      /* -1: none */
@@ -411,7 +411,8 @@ static int note_code(const struct asking *asking, const struct names_answer *ans
 	code.is_gone = file->fd < 0 && !is_read && !file->is_unread && !code.build_id_bytes &&
 		       !code.nr_segments;
 	/* Without an answer, the file may be fine. */
-	code.is_unread = file->fd < 0 ? !is_read && file->is_unread : !answer;
+	code.is_unread = (file->fd < 0 ? !is_read && file->is_unread : !answer) ||
+			 (answer && answer->head.is_later);
 	file->build_id_bytes = code.build_id_bytes;
 	memcpy(file->build_id, code.build_id, code.build_id_bytes);
 	return profile_set_code(naming->profile, naming->module, &code);
@@ -530,8 +531,8 @@ static int name_some(struct asking *asking, size_t nr, struct elf_image *image)
 	err = find_answer(asking, image, &answer);
 	if (err == -ENOMEM)
 		return err;
-	asking->is_later = may_answer_later(err);
 	has_answer = err == 0;
+	asking->is_later |= may_answer_later(err) || (has_answer && answer.head.is_later);
 	asking->is_read = has_answer && answer.head.is_read;
 	err = note_code(asking, has_answer ? &answer : NULL);
 	if (err == 0 && has_answer)

@@ -330,6 +330,9 @@ int names_find(struct names_state *state, const struct names_question *question,
 			err = find_names(&work, offsets);
 			ret->head.nr_failed =
 				file_symbols_nr_failed(work.symbols) - ret->head.nr_failed;
+			ret->head.is_later = file_symbols_are_provisional(work.symbols);
+			if (ret->head.is_later)
+				symbol_cache_drop_last(state->symbols);
 		} else {
 			err = -ENOMEM;
 		}

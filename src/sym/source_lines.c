@@ -314,7 +314,7 @@ static int write_found(void *context, size_t i, const struct debug_line *lines, 
 
 /*
  * Opens the file with DWARF: the file itself, its debug file, or one from a server. Returns a
- * descriptor, which the caller closes if it is not job->fd, or -ENOENT.
+ * descriptor, which the caller closes if it is not job->fd; -ENOENT; or an error for which worker_is_passing().
  */
 static int open_debug_info(struct worker_job *job, const struct lines_question *question,
 			   struct elf_image *image)
@@ -325,6 +325,7 @@ static int open_debug_info(struct worker_job *job, const struct lines_question *
 				 .root_fd = -1,
 				 .build_id_bytes = question->build_id_bytes};
 	cleanup_fd int fd = -1;
+	int passing = 0;
 
 	if (image && debug_info_exists(job->fd)) {
 		(void)snprintf(job->opened, sizeof(job->opened), "%s", question->path);
@@ -334,10 +335,16 @@ static int open_debug_info(struct worker_job *job, const struct lines_question *
 	fd = debug_files_open(&places, &file, image);
 	if (fd >= 0 && debug_info_exists(fd))
 		return take_fd(&fd);
+	if (worker_is_passing(fd))
+		passing = fd;
 	if (fd >= 0)
 		(void)close(take_fd(&fd));
 	fd = debug_files_from_server(&places, &file);
-	return fd >= 0 && debug_info_exists(fd) ? take_fd(&fd) : -ENOENT;
+	if (fd >= 0 && debug_info_exists(fd))
+		return take_fd(&fd);
+	if (worker_is_passing(fd))
+		passing = fd;
+	return passing ? passing : -ENOENT;
 }
 
 /* Finds the file's lines, and writes them, or why there are none, to the answer. */
@@ -363,6 +370,10 @@ static int answer_lines(struct worker_job *job, const struct lines_question *que
 		return -E2BIG;
 	writer->fd = job->answer_fd;
 	fd = open_debug_info(job, question, image);
+	if (worker_is_passing(fd)) {
+		free(writer);
+		return -EIO;
+	}
 	err = fd;
 	if (fd >= 0) {
 		memcpy(path, job->opened, sizeof(path));

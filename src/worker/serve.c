@@ -83,7 +83,7 @@ static int open_path(const struct opener_call *call, size_t bytes, int root, str
 			fd = file_open_owned(root, path, &call->owners);
 		else
 			fd = file_open_below(root, path);
-		if (fd < 0 && fd != -ENOENT)
+		if (fd < 0 && fd != -ENOENT && !worker_is_passing(last))
 			last = fd;
 		ret->path = i;
 		(void)snprintf(ret->opened, sizeof(ret->opened), "%s", path);

@@ -239,6 +239,13 @@ static inline bool worker_may_answer_later(int err)
 	return err == -EAGAIN || err == -ETIME || err == -EFAULT || err == -EPROTO || err == -EIO;
 }
 
+/* True for errors of worker_want() that say nothing about a file: the opener was late, died, or had no room. */
+static inline bool worker_is_passing(int err)
+{
+	return worker_may_answer_later(err) || err == -EBUSY || err == -EHOSTDOWN ||
+	       err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
 /*
  * Returns a descriptor that is readable when worker_step() has a reply to read. Deadlines do not make it
  * readable, so waiting callers must also call worker_step() periodically.
@@ -329,7 +336,8 @@ struct worker_task {
 
 /*
  * Requests another file. Returns its descriptor, to be closed by the caller, and moves want->first behind its
- * name; -ENODATA: there are no further places; another errno: none could be opened at this place.
+ * name; -ENODATA: there are no further places; another errno: none could be opened at this place. See
+ * worker_is_passing().
  */
 int worker_want(struct worker_job *job, struct worker_want *want);
 

@@ -1,7 +1,9 @@
 /* sym/debug_files: stripped files with their debug files, and files that do not match. */
 #include "sym/debug_files.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -193,6 +195,29 @@ TEST(debug_files_of_a_file_that_is_gone)
 	CHECK_EQ(debug_files_open(&places, &code.file, NULL), -ENOENT);
 	code.file.build_id_bytes = 0;
 	CHECK_EQ(debug_files_open(&places, &code.file, NULL), -ENOENT);
+	leave_folder();
+}
+
+/* That no descriptor is left, or nobody has the time to look, does not mean that there is no debug file. */
+TEST(debug_files_that_cannot_be_looked_for_now)
+{
+	struct rlimit before, few;
+	struct made_code code;
+	int found;
+
+	make_code("sha1");
+	open_code(&code, "stripped", PLACE "stripped");
+	put_by_build_id(&code, "code.debug", "named");
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 0;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	found = search(&code);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_EQ(found, -EMFILE);
+	CHECK(worker_is_passing(found));
+	CHECK(!worker_is_passing(-ENOENT) && !worker_is_passing(-EACCES));
+	close_code(&code);
 	leave_folder();
 }
 

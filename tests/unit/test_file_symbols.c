@@ -6,6 +6,7 @@
 #include "sym/file_symbols.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -112,6 +113,32 @@ TEST(file_symbols_of_a_debug_file)
 	plant_debug_file(&made.code);
 	CHECK_STR(find(made.symbols, &made.code, made.hidden), "debug_hidden");
 	CHECK_STR(find(made.symbols, &made.code, made.shown), "debug_shown"); /* before .dynsym */
+	fixture_close(&made);
+}
+
+/* Until the debug file can be looked for, there are the other sources; then all is read anew. */
+TEST(file_symbols_whose_debug_file_cannot_be_looked_for)
+{
+	struct rlimit before, few;
+	struct fixture made;
+	const char *name;
+
+	fixture_make(&made);
+	open_code(&made.code, "stripped", "/stripped");
+	plant_debug_file(&made.code);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 0;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	name = find(made.symbols, &made.code, made.shown);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_STR(name, "shown");
+	CHECK(file_symbols_are_provisional(made.symbols));
+	file_symbols_free(made.symbols);
+	debug_files_forget(&made.code.file);
+	made.symbols = file_symbols_new();
+	CHECK_STR(find(made.symbols, &made.code, made.shown), "debug_shown");
+	CHECK(!file_symbols_are_provisional(made.symbols));
 	fixture_close(&made);
 }
 
@@ -419,6 +446,23 @@ TEST(symbol_cache_without_build_ids)
 	/* It cannot be read any more: what it had is still right. */
 	key.changed_ns = key.file_bytes = 0;
 	CHECK(symbol_cache_get(cache, &key) == first);
+	CHECK_EQ(symbol_cache_nr(cache), 2);
+	symbol_cache_free(cache);
+}
+
+TEST(symbol_cache_drops_the_last)
+{
+	struct symbol_cache *cache = symbol_cache_new(1 << 20);
+	struct symbol_cache_key key = key_of(1), other = key_of(2);
+	const struct file_symbols *first = symbol_cache_get(cache, &key);
+
+	CHECK(symbol_cache_get(cache, &other) != NULL);
+	symbol_cache_drop_last(cache);
+	CHECK_EQ(symbol_cache_nr(cache), 1);
+	symbol_cache_drop_last(cache); /* it is gone already */
+	CHECK_EQ(symbol_cache_nr(cache), 1);
+	CHECK(symbol_cache_get(cache, &key) == first);
+	CHECK(symbol_cache_get(cache, &other) != NULL);
 	CHECK_EQ(symbol_cache_nr(cache), 2);
 	symbol_cache_free(cache);
 }

@@ -4,6 +4,8 @@
  *
  * A parser reads the file's build id first and asks if it should continue (WANT_WORK). At that point stook looks
  * up the build id in the cache, which parsers cannot read. The parser waits for the answer, and stook does not.
+ *
+ * A table that was made without a debug file that may be there is that of no build id. It is used, but not cached.
  */
 #include "collect/unwind/table_worker.h"
 
@@ -84,6 +86,7 @@ static int compile(struct worker_job *job, const struct elf_image *image)
 	struct elf_image debug_image;
 	const struct elf_image *debug = NULL;
 	cleanup_fd int debug_fd = -1;
+	size_t build_id_bytes = image->build_id_bytes;
 	int err = 0;
 
 	memcpy(want.build_id, image->build_id, image->build_id_bytes);
@@ -91,12 +94,14 @@ static int compile(struct worker_job *job, const struct elf_image *image)
 		return -EEXIST;
 	if (want.build_id_bytes)
 		debug = open_debug(job, &want, &debug_fd, &debug_image);
+	if (worker_is_passing(debug_fd))
+		build_id_bytes = 0;
 	err = unwind_compile(&table, image, debug, NULL);
 	if (debug)
 		elf_image_close(&debug_image);
 	if (err < 0)
 		return err;
-	err = unwind_file_write(job->answer_fd, image->build_id, image->build_id_bytes, &table);
+	err = unwind_file_write(job->answer_fd, image->build_id, build_id_bytes, &table);
 	job->answer_bytes = unwind_file_bytes(&table);
 	unwind_table_clear(&table);
 	return err;
@@ -319,6 +324,17 @@ static void ask_if_idle(struct table_worker *tables, size_t i)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+/* True for a table of no build id, though the file has one. */
+static bool is_provisional(const struct making *making, const void *bytes, size_t nr)
+{
+	struct unwind_file_header header;
+
+	if (nr < sizeof(header) || !making->build_id_bytes)
+		return false;
+	memcpy(&header, bytes, sizeof(header));
+	return !header.build_id_bytes;
+}
+
 /* Takes the bytes. */
 static int read_answer(struct making *making, int err, void *bytes, size_t nr)
 {
@@ -332,6 +348,9 @@ static int read_answer(struct making *making, int err, void *bytes, size_t nr)
 	making->made.from_cache = false;
 	if (err < 0)
 		return err;
+	making->made.is_provisional = is_provisional(making, bytes, nr);
+	if (making->made.is_provisional)
+		making->build_id_bytes = 0;
 	err = unwind_file_parse(bytes, nr, making->build_id, making->build_id_bytes, table);
 	if (err == 0 && making->may_cache && making->tables->store && making->build_id_bytes) {
 		table_store_keep(making->tables->store, making->build_id, making->build_id_bytes,

@@ -61,6 +61,7 @@ struct made_table {
 	uint32_t number;
 	int err; /* 0, or a negative errno: no table */
 	bool from_cache;
+	bool is_provisional; /* its debug file could not be looked for: to be made again another time */
 	struct unwind_table table;
 };
 

@@ -60,7 +60,9 @@ struct table {
 	bool is_asked;	/* requested from the worker */
 	bool is_due;	/* in due */
 	bool is_unread; /* absent because its file was not open at the time */
-	bool is_refused; /* absent because its file or device was given up, which is for some minutes */
+	/* Absent because its file or device was given up, which is for some minutes, or all it has is in a debug file. */
+	bool is_refused;
+	bool is_provisional; /* made without a debug file that may be there */
 	uint32_t not_before; /* epoch of the next attempt, after a full pool or a temporary error */
 	uint32_t pause; /* epochs between the last two attempts that found no room; 0: none did */
 	uint32_t nr_samples;	/* that waited for it lately, until … */
@@ -438,7 +440,10 @@ static void make_room(struct unwinder *unwinder, struct table *table, size_t byt
 	table->not_before = unwinder->epoch + table->pause;
 }
 
-/* Drops the tables that were not used since the last such check, and has those asked for again that were refused. */
+/*
+ * Drops the tables that were not used since the last such check, and has those asked for again that were refused or are
+ * provisional.
+ */
 static void drop_unused(struct unwinder *unwinder)
 {
 	const uint64_t now_ns = clock_now_ns();
@@ -454,7 +459,8 @@ static void drop_unused(struct unwinder *unwinder)
 			set_state(unwinder, i, UNWIND_TABLE_WANTED);
 		table->is_refused = false;
 		if (entry->state == UNWIND_TABLE_READY &&
-		    (int32_t)(entry->used_epoch - unwinder->checked_epoch) < 0)
+		    (table->is_provisional ||
+		     (int32_t)(entry->used_epoch - unwinder->checked_epoch) < 0))
 			loaded_table_unload(&table->loaded, unwinder->pool, UNWIND_TABLE_WANTED);
 	}
 	unwinder->checked_epoch = unwinder->epoch;
@@ -481,7 +487,8 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > max_table_bytes(unwinder)) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
-		table->is_refused = made->err == -EHOSTDOWN || made->err == -EOWNERDEAD;
+		table->is_refused = made->err == -EHOSTDOWN || made->err == -EOWNERDEAD ||
+				    made->is_provisional;
 		return;
 	}
 	entry_of(unwinder, made->number)->used_epoch = unwinder->epoch;
@@ -493,6 +500,7 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	if (err < 0)
 		return;
 	table->pause = table->nr_samples = 0;
+	table->is_provisional = made->is_provisional;
 	unwinder->cost.nr_tables++;
 	unwinder->cost.nr_tables_cached += made->from_cache;
 }

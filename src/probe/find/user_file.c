@@ -106,7 +106,7 @@ static int add_table(struct user_file *file, symbol_source *read, struct error *
 	return err == -ENOMEM ? error_no_memory(error, "for functions") : 0;
 }
 
-/* Returns a descriptor of the file's debug file; or -ENOENT. */
+/* Returns a descriptor of the file's debug file; or as debug_files_open(). */
 static int user_file_open_debug(const struct user_file *file, const struct debug_places *places)
 {
 	struct code_file code = {.fd = file->image.fd,
@@ -128,6 +128,8 @@ static int add_debug_file(struct user_file *file, const struct debug_places *pla
 	struct elf_image image;
 	int err;
 
+	if (worker_is_passing(fd)) /* without its functions, there would seem to be none of such a name */
+		return error_set(error, -EIO, "its debug file could not be opened in time");
 	if (fd < 0 || elf_image_open(&image, fd, &ignored) < 0)
 		return 0;
 	err = function_list_read(&file->functions, &image, SYMBOLS_STATIC, &ignored);
