@@ -458,11 +458,13 @@ char *reading_trouble(const struct worker_troubles *troubles, size_t number)
 				   nr_crashed, how_it_died(troubles->last_status, how, sizeof(how)),
 				   nr_late);
 	if (troubles->silent[0] && !number--)
-		return text_printf("%s could not be looked at in time", troubles->silent);
+		return text_printf("%s could not be looked at or read in time", troubles->silent);
 	if (troubles->nr_devices_given_up && !number--)
 		return text_printf("%zu file systems did not answer repeatedly and were not asked "
-				   "again for a minute",
-				   troubles->nr_devices_given_up);
+				   "again for a minute%s%s",
+				   troubles->nr_devices_given_up,
+				   troubles->silent_device[0] ? ", the first is that of " : "",
+				   troubles->silent_device);
 	if (troubles->nr_files_given_up && !number--)
 		return text_printf("%zu files were given up after three such failures each%s%s",
 				   troubles->nr_files_given_up,

@@ -615,10 +615,10 @@ int name_in_vdso(const struct naming *naming)
 
 /* --- JIT-compiled code ------------------------------------------------------------------------ */
 
-/* Identifies the files of a process, in case that parsers fail on them; no device has this number. */
+/* Identifies the files of a process, in case that parsers fail on them. */
 static struct worker_file id_of_process(const struct runtime_process *process)
 {
-	return (struct worker_file){UINT32_MAX, (uint32_t)process->pid,
+	return (struct worker_file){WORKER_NO_DEVICE, (uint32_t)process->pid,
 				    process->start_time_ns ? process->start_time_ns : 1,
 				    process->uid};
 }

@@ -135,7 +135,7 @@ struct parser_process {
 	bool is_busy, is_done;
 	uint32_t job;
 	struct worker_question question; /* bytes and handle are not valid any more */
-	char last_chance[256]; /* path of its file if that has failed before; may be empty */
+	char path[256]; /* of its file; empty: it has none, or it is unknown */
 	uint64_t deadline_ns;
 	/* When its CPU time was last read, and when that last had another value than before, or the question was asked. */
 	uint64_t looked_ns, seen_ns, seen_cpu_ns;
@@ -438,8 +438,15 @@ static struct lateness *find_lateness(struct worker *worker, uint64_t arranger)
 	return NULL;
 }
 
-/* Notes that a worker waited for this file in vain, or for what else is its arranger's. */
-static void note_late(struct worker *worker, const struct worker_file *file)
+/* Keeps the first text only. */
+static void keep_first(char kept[WORKER_WHAT_BYTES], const char *text)
+{
+	if (!kept[0])
+		(void)snprintf(kept, WORKER_WHAT_BYTES, "%s", text);
+}
+
+/* Notes that a worker waited for this file in vain, or for what else is its arranger's. what: for the verdict. */
+static void note_late(struct worker *worker, const struct worker_file *file, const char *what)
 {
 	struct lateness *lateness = find_lateness(worker, file->arranger);
 	struct late_device *device = find_device(worker, file);
@@ -450,6 +457,7 @@ static void note_late(struct worker *worker, const struct worker_file *file)
 	}
 	count_late(lateness);
 	count_late(&worker->late_in_all);
+	keep_first(worker->troubles.silent, what);
 	if (!file->inode)
 		return;
 	if (!device) {
@@ -457,8 +465,10 @@ static void note_late(struct worker *worker, const struct worker_file *file)
 		*device = (struct late_device){.file = *file};
 	}
 	device->last_ns = clock_now_ns();
-	if (++device->nr_late == DEVICE_LATE_MAX)
-		worker->troubles.nr_devices_given_up++;
+	if (++device->nr_late != DEVICE_LATE_MAX)
+		return;
+	worker->troubles.nr_devices_given_up++;
+	keep_first(worker->troubles.silent_device, what);
 }
 
 /* The time for a file is halved so many times: see DEVICE_LATE_MAX. */
@@ -753,20 +763,60 @@ static int start_opener(struct worker *worker)
 	return err;
 }
 
-static void note_late_look(struct worker *worker, const struct opener_call *call)
+/* Reads the path behind a handle, which takes no request to its file system. Empty: there is none. */
+static void path_of_handle(int handle, char *to, size_t room)
 {
-	char *silent = worker->troubles.silent;
-	const size_t room = sizeof(worker->troubles.silent);
+	char link[32];
+	ssize_t nr;
 
-	if (silent[0])
-		return;
-	if (call->action == OPENER_LOOK)
-		(void)snprintf(silent, room, "file '%.200s'", call->paths);
-	else if (call->action == OPENER_TASK)
-		(void)snprintf(silent, room, "%s", worker->progress.what);
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
+	nr = handle >= 0 ? readlink(link, to, room - 1) : 0;
+	to[nr > 0 ? nr : 0] = '\0';
+}
+
+/* What a parser is asked about, for the verdict; empty: unknown. */
+static void describe_question(const struct parser_process *parser, char text[WORKER_WHAT_BYTES])
+{
+	text[0] = '\0';
+	if (parser->path[0])
+		(void)snprintf(text, WORKER_WHAT_BYTES, "file '%.200s'", parser->path);
+	else if (parser->question.file.major == WORKER_NO_DEVICE)
+		(void)snprintf(text, WORKER_WHAT_BYTES, "what process %u has written",
+			       parser->question.file.minor);
+	text_make_safe(text, text, strlen(text));
+}
+
+/* The file that a call of the opener is about; empty: none, or one that is searched in several places. */
+static void path_of_call(const struct open_request *request, char path[WORKER_WHAT_BYTES])
+{
+	const struct opener_call *call = &request->call;
+
+	path[0] = '\0';
+	if (call->action == OPENER_REOPEN)
+		path_of_handle(request->fd, path, WORKER_WHAT_BYTES);
+	else if (call->action == OPENER_LOOK || call->action == OPENER_WRITTEN)
+		(void)snprintf(path, WORKER_WHAT_BYTES, "%.255s", call->paths);
+}
+
+/* What a call of the opener is about, for the verdict. */
+static void describe_call(const struct worker *worker, const struct open_request *request,
+			  char text[WORKER_WHAT_BYTES])
+{
+	char path[WORKER_WHAT_BYTES];
+
+	path_of_call(request, path);
+	if (is_task(request))
+		(void)snprintf(text, WORKER_WHAT_BYTES, "%s", worker->progress.what);
+	else if (path[0])
+		(void)snprintf(text, WORKER_WHAT_BYTES, "file '%.200s'", path);
+	else if (is_look(request))
+		(void)snprintf(text, WORKER_WHAT_BYTES, "process %d", request->call.pid);
+	else if (worker->parsers[request->call.parser].path[0])
+		(void)snprintf(text, WORKER_WHAT_BYTES, "debug file of '%.200s'",
+			       worker->parsers[request->call.parser].path);
 	else
-		(void)snprintf(silent, room, "process %d", call->pid);
-	text_make_safe(silent, silent, strlen(silent));
+		(void)snprintf(text, WORKER_WHAT_BYTES, "debug file");
+	text_make_safe(text, text, strlen(text));
 }
 
 /*
@@ -776,6 +826,7 @@ static void note_late_look(struct worker *worker, const struct opener_call *call
 static void lose_opener(struct worker *worker, int why)
 {
 	struct open_request *first = worker->nr_sent ? worker->calls[0] : NULL;
+	char text[WORKER_WHAT_BYTES];
 
 	if (!worker->is_opener_ready) {
 		kill_process(worker, &worker->opener, NULL);
@@ -786,12 +837,12 @@ static void lose_opener(struct worker *worker, int why)
 		find_arranger(first);
 	kill_process(worker, &worker->opener, first ? &first->file : NULL);
 	if (first) {
-		if (why == -ETIME)
-			note_late(worker, &first->file);
-		blame(worker, &first->file, "");
 		fail_call(worker, first, why);
-		if (why == -ETIME && (is_look(first) || is_task(first)))
-			note_late_look(worker, &first->call);
+		describe_call(worker, first, text);
+		if (why == -ETIME)
+			note_late(worker, &first->file, text);
+		path_of_call(first, text);
+		blame(worker, &first->file, text);
 		drop_first_call(worker);
 	}
 	worker->opener_late_ns = 0;
@@ -1185,7 +1236,7 @@ static void pause_parser(struct parser_process *parser)
 static void fail(struct worker *worker, struct parser_process *parser, int err)
 {
 	close_parser(worker, parser, true);
-	blame(worker, &parser->question.file, parser->last_chance);
+	blame(worker, &parser->question.file, parser->path);
 	pause_parser(parser);
 	finish(parser, err);
 }
@@ -1356,6 +1407,7 @@ static void pace(struct worker *worker)
 static void read_parser(struct worker *worker, enum parser number)
 {
 	struct parser_process *parser = &worker->parsers[number];
+	char text[WORKER_WHAT_BYTES];
 	bool is_late;
 	int i;
 
@@ -1414,8 +1466,10 @@ static void read_parser(struct worker *worker, enum parser number)
 		return;
 	}
 	is_late = is_stalled(worker, parser);
-	if (is_late)
-		note_late(worker, &parser->question.file);
+	if (is_late) {
+		describe_question(parser, text);
+		note_late(worker, &parser->question.file, text);
+	}
 	if (is_late || (!parser->owed && clock_now_ns() >= parser->deadline_ns)) {
 		worker->troubles.nr_parsers_late++;
 		fail(worker, parser, -ETIME);
@@ -1590,17 +1644,6 @@ void worker_begin(struct worker *worker, enum parser parser)
 	(void)note_start(worker, start_parser(worker, parser));
 }
 
-/* Reads the path behind a handle, which takes no request to its file system. Empty: there is none. */
-static void path_of_handle(int handle, char *to, size_t room)
-{
-	char link[32];
-	ssize_t nr;
-
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
-	nr = handle >= 0 ? readlink(link, to, room - 1) : 0;
-	to[nr > 0 ? nr : 0] = '\0';
-}
-
 /* Ends another parser that has much memory. 0, or -EAGAIN: it has a question. */
 static int take_much(struct worker *worker, const struct parser_process *asked)
 {
@@ -1666,9 +1709,7 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 		return err;
 	}
 	asked->question = *question;
-	asked->last_chance[0] = '\0';
-	if (bad)
-		path_of_handle(question->handle, asked->last_chance, sizeof(asked->last_chance));
+	path_of_handle(question->handle, asked->path, sizeof(asked->path));
 	asked->job = call.job;
 	asked->is_busy = true;
 	asked->is_done = false;
@@ -1916,6 +1957,8 @@ void worker_troubles_add(const struct worker *worker, struct worker_troubles *su
 	sum->nr_devices_given_up += own->nr_devices_given_up;
 	if (!sum->silent[0])
 		memcpy(sum->silent, own->silent, sizeof(sum->silent));
+	if (!sum->silent_device[0])
+		memcpy(sum->silent_device, own->silent_device, sizeof(sum->silent_device));
 	if (!sum->given_up[0])
 		memcpy(sum->given_up, own->given_up, sizeof(sum->given_up));
 	if (own->last_status)

@@ -109,6 +109,8 @@ struct worker_place {
 /* Adds a path, unless there is no room for it. */
 void worker_place_add(struct worker_place *place, const char *path);
 
+#define WORKER_NO_DEVICE UINT32_MAX /* as `major`, for what a process has written: its pid is `minor` */
+
 /*
  * Identity of a file, to give up one on which three workers have failed, or its device. Whoever arranged the mounts of a
  * process could have the disk of all given up, if a mount of his that does not answer were taken for it: by a path in his
@@ -299,14 +301,16 @@ const char *worker_why_none(int err);
 /* Returns the CPU time of this parser and its predecessors. */
 uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser);
 
+#define WORKER_WHAT_BYTES 256 /* such as "file '/bin/true'" */
+
 struct worker_troubles {
 	uint64_t nr_parsers_died, nr_parsers_late, nr_openers_died, nr_openers_late;
 	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
 	size_t nr_files_given_up;
 	char given_up[256];	    /* path of the first one; empty: unknown */
 	size_t nr_devices_given_up; /* their file systems did not answer */
-	char silent
-		[256]; /* the first file or process that could not be looked at in time; empty: none */
+	char silent_device[WORKER_WHAT_BYTES]; /* what it was on the first of them; empty: unknown */
+	char silent[WORKER_WHAT_BYTES]; /* the first file or process that did not answer in time; empty: none */
 	int last_status;	/* of the last one that died by itself, as from waitpid() */
 	char cannot_start[256]; /* the reason; empty: no failure to start a worker */
 };

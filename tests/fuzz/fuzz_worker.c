@@ -260,6 +260,8 @@ static void check(const struct host *host)
 
 	worker_troubles_add(host->worker, &troubles);
 	check_text(troubles.silent, sizeof(troubles.silent));
+	check_text(troubles.silent_device, sizeof(troubles.silent_device));
+	check_text(troubles.given_up, sizeof(troubles.given_up));
 	check_text(troubles.cannot_start, sizeof(troubles.cannot_start));
 	for (i = 0; i < runtime_table_nr(host->runtimes); i++) {
 		const struct runtime_process *process =

@@ -170,6 +170,7 @@ await() {
 # judge NAME STATUS… [+ CONDITION…]: checks a run: its time, its exit status, and
 #	samples	it has samples, and the law holds
 #	says	it reports what it gave up
+#	names	it names a file that did not answer
 judge() {
 	local name=$1 bad='' status ms sid all=" $* "
 	local dir=$S/$1
@@ -186,6 +187,8 @@ judge() {
 		law_holds "$dir/stats" "$dir/out" || bad+=" the law;"
 	fi
 	[[ $all != *" says "* ]] || grep -qE "$GIVEN_UP" "$dir/err" || bad+=" does not say what was given up;"
+	[[ $all != *" names "* ]] || grep -qE "'[^']*/(program|libjvm\.so)'|process [0-9]+ could" "$dir/err" ||
+		bad+=" does not name what hung;"
 	wait_until 1 is_held_or_gone "$sid" || bad+=" leaves behind $(of_session "$sid" | tr '\n' ' ')"
 	check_equal "$SCENE: $name ($ms ms)" "$bad" ""
 	[ -z "$bad" ] || note "$(sed 's/^/    /' "$dir/err" | head -n 12)"
@@ -237,7 +240,7 @@ record() {
 # files KIND MOUNT: the server does not answer this kind of requests, in a file that two processes run: one before
 # and one during the runs.
 files() {
-	local kind=$1 says=says first=nothing MOUNT=$2
+	local kind=$1 says=says named='' first=nothing MOUNT=$2
 	[ "$kind" != read ] || first='read' # from the start: later the kernel may have cached what somebody read
 	if ! serve "$MOUNT" || ! target "$FILES/program" jvm "$FILES" "$S/control" $first "$LIFETIME"; then
 		fail "$SCENE: set-up" "$(cat "$S/served" "$S/target")"
@@ -269,11 +272,12 @@ files() {
 	elif [[ $kind =~ lookup|statfs|ioctl ]]; then
 		says= # a run need not make such requests
 	fi
+	[ -z "$says" ] || named=names
 	note "$SCENE: requests without an answer: $(grep -E '^[a-z]+ [0-9]+ ' "$S/served" | grep -v " $PROBE " |
 		awk '{ n[$3]++ } END { for (comm in n) printf "%s %d ", comm, n[comm] }')"
 	judge long-command 0 + samples $says
 	judge all 0 + samples $says
-	judge pid 0 + samples $says
+	judge pid 0 + samples $says $named
 	judge java 0 + samples $says
 	judge lines 0 + samples $says
 	judge funccount 0 1 + $says

@@ -916,12 +916,16 @@ TEST(worker_parser_that_waits)
 {
 	struct worker *worker = open_worker();
 	struct worker_question question = question_of(TASK_WAIT);
+	cleanup_fd int handle = open("/etc/passwd", O_PATH | O_CLOEXEC);
 	uint64_t began_ns = clock_now_ns(), first_ns;
 
+	question.handle = handle;
 	question.file = (struct worker_file){250, 1, 4711};
 	check_failure(worker, &question, -ETIME);
 	first_ns = clock_now_ns() - began_ns;
 	CHECK(first_ns >= NS_PER_SEC);
+	CHECK_STR(troubles_of(worker).silent, "file '/etc/passwd'");
+	CHECK_STR(troubles_of(worker).silent_device, "");
 	began_ns = clock_now_ns();
 	question.file.inode++;
 	check_failure(worker, &question, -ETIME); /* of the same device, and a parser's start */
@@ -929,6 +933,7 @@ TEST(worker_parser_that_waits)
 	question.file.inode++;
 	check_failure(worker, &question, -EHOSTDOWN);
 	CHECK_EQ(troubles_of(worker).nr_devices_given_up, 1);
+	CHECK_STR(troubles_of(worker).silent_device, "file '/etc/passwd'");
 	question.task = TASK_ECHO;
 	question.file.arranger = 1000; /* his mounts may be others, whatever numbers they show */
 	check_answer(worker, &question, "");
