@@ -1285,6 +1285,17 @@ static void take_answer(struct worker *worker, struct parser_process *parser, ui
 	finish(parser, err);
 }
 
+/*
+ * A task's error may be whatever the server of a FUSE file answered, or a compromised parser. Some have a meaning here:
+ * that there is no answer yet, that somebody stopped us, that our own memory is used up.
+ */
+static int error_of_task(int err)
+{
+	if (err == -EAGAIN || err == -ECANCELED)
+		return -EIO;
+	return err == -ENOMEM ? -ENOBUFS : err;
+}
+
 /* Handles a request of the parser for another file. */
 static void look_for(struct worker *worker, enum parser number, const struct parser_reply *reply)
 {
@@ -1454,7 +1465,7 @@ static void read_parser(struct worker *worker, enum parser number)
 		}
 		parser->nr_failures = 0;
 		if (reply.err < 0)
-			finish(parser, reply.err);
+			finish(parser, error_of_task(reply.err));
 		else
 			take_answer(worker, parser, reply.answer_bytes);
 	}

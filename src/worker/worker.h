@@ -230,8 +230,8 @@ void worker_set_opener_niceness(struct worker *worker, int niceness);
 
 /*
  * Fetches an answer. -EAGAIN: not there yet. Otherwise the question is finished: 0 with the answer, which the
- * caller frees; the error of the task; -ETIME: too late; -EFAULT: the parser died; -EPROTO: invalid reply;
- * -EMSGSIZE: longer than most_bytes.
+ * caller frees; the error of the task, of which -EAGAIN and -ECANCELED become -EIO, and -ENOMEM -ENOBUFS; -ETIME: too
+ * late; -EFAULT: the parser died; -EPROTO: invalid reply; -EMSGSIZE: longer than most_bytes; -ENOMEM: no memory for it.
  */
 int worker_fetch(struct worker *worker, enum parser parser, void **ret_bytes, size_t *ret_nr);
 

@@ -45,6 +45,7 @@ enum {
 	TASK_SYSTEM_CALL,
 	TASK_CODE,
 	TASK_OPEN,
+	TASK_FAIL,
 	NR_TEST_TASKS,
 };
 
@@ -198,6 +199,11 @@ static int call_system(struct worker_job *job, void **state)
 	return give(job, "back", 4);
 }
 
+static int end_with_error(struct worker_job *job, void **state)
+{
+	return -(int)bytes_u32(&job->question);
+}
+
 static int make_code(struct worker_job *job, void **state)
 {
 	(void)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -261,6 +267,7 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 		[TASK_SYSTEM_CALL] = {"system call", call_system},
 		[TASK_CODE] = {"code", make_code},
 		[TASK_OPEN] = {"open", open_files},
+		[TASK_FAIL] = {"fail", end_with_error},
 	};
 	size_t i;
 
@@ -637,6 +644,27 @@ TEST(worker_answer_that_is_not_sound)
 	worker_free(worker);
 }
 
+/* No error of a task is taken for "not there yet", "stopped", or a lack of memory here. */
+TEST(worker_task_that_fails)
+{
+	static const struct {
+		uint32_t number;
+		int err;
+	} rows[] = {{EAGAIN, -EIO}, {ECANCELED, -EIO}, {ENOMEM, -ENOBUFS}, {EBADMSG, -EBADMSG}};
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_FAIL);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		question.bytes = &rows[i].number;
+		question.nr = sizeof(rows[i].number);
+		check_failure(worker, &question, rows[i].err);
+		check_goes_on(worker);
+	}
+	CHECK_EQ(troubles_of(worker).nr_parsers_died, 0);
+	worker_free(worker);
+}
+
 TEST(worker_parser_has_a_limit_of_memory)
 {
 	struct worker *worker = open_worker();
@@ -646,7 +674,7 @@ TEST(worker_parser_has_a_limit_of_memory)
 	if (ISOLATED_HAS_SHADOW)
 		SKIP("AddressSanitizer's shadow memory rules out a limit of address space");
 	free(ask(worker, &question, &err));
-	CHECK(err == -ENOMEM || err == -EFAULT);
+	CHECK(err == -ENOBUFS || err == -EFAULT);
 	check_goes_on(worker);
 	worker_free(worker);
 }
