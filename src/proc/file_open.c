@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -51,18 +50,22 @@ bool file_is_overlaid(int handle)
 	return is_of_type(handle, OVERLAYFS_SUPER_MAGIC);
 }
 
-/* Mappings of overlayfs show another device and inode than stat() does, those of btrfs another device. */
+/*
+ * Mappings of overlayfs show another device and inode than stat() does, those of btrfs another device. Asks no server:
+ * anybody's file may be behind the handle, and failures count against the device of *id.
+ */
 static bool is_file(int fd, const struct file_id *id, bool *ret_is_overlaid)
 {
-	struct stat st;
+	struct statx st;
 
 	*ret_is_overlaid = false;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) < 0 ||
+	    !S_ISREG(st.stx_mode))
 		return false;
-	if (major(st.st_dev) == id->major && minor(st.st_dev) == id->minor)
-		return st.st_ino == id->inode;
+	if (st.stx_dev_major == id->major && st.stx_dev_minor == id->minor)
+		return st.stx_ino == id->inode;
 	*ret_is_overlaid = file_is_overlaid(fd);
-	return *ret_is_overlaid || (is_of_type(fd, BTRFS_SUPER_MAGIC) && st.st_ino == id->inode);
+	return *ret_is_overlaid || (is_of_type(fd, BTRFS_SUPER_MAGIC) && st.stx_ino == id->inode);
 }
 
 /*
@@ -153,11 +156,12 @@ static bool is_elf(int fd)
 static int accept_file(int handle, const struct file_id *id, struct found_file *ret)
 {
 	cleanup_fd int own = handle, fd = -1;
-	struct found_file found = {.is_on_server = is_of_server(handle)};
+	struct found_file found = {.handle = -1};
 	struct stat st;
 
 	if (!is_file(handle, id, &found.is_overlaid) || fstat(handle, &st) < 0)
 		return -ENOENT;
+	found.is_on_server = is_of_server(handle);
 	found.uid = st.st_uid;
 	found.generation = id->generation;
 	if (!found.is_on_server) {
@@ -192,17 +196,19 @@ static bool is_on_mount_of(int file, int directory)
 static int find_by_mapping(const struct file_id *id, int32_t pid, int root_fd, uint64_t start,
 			   uint64_t end, struct found_file *ret)
 {
+	cleanup_fd int handle = -1;
 	char path[96];
-	int handle, err;
+	bool is_overlaid;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, start,
 		       end);
 	handle = open(path, O_PATH | O_CLOEXEC);
-	err = handle < 0 ? -errno : accept_file(handle, id, ret);
-	if (err < 0 || !ret->is_overlaid || id->arranger || is_on_mount_of(ret->handle, root_fd))
-		return err;
-	(void)close(ret->handle);
-	return -ENOENT;
+	if (handle < 0)
+		return -errno;
+	if (!is_file(handle, id, &is_overlaid) ||
+	    (is_overlaid && !id->arranger && !is_on_mount_of(handle, root_fd)))
+		return -ENOENT;
+	return accept_file(take_fd(&handle), id, ret);
 }
 
 static int open_root(const char *path)
@@ -413,11 +419,10 @@ int file_open_written(int root_fd, const char *path, uint64_t since_ns,
 	return reopen(handle);
 }
 
-int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
-		     uint64_t end, struct found_file *ret)
+int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, int root_fd,
+		     uint64_t start, uint64_t end, struct found_file *ret)
 {
-	cleanup_fd int root_fd = file_open_root(pid);
-	int err = find_by_mapping(id, pid, root_fd, start, end, ret), below = root_fd;
+	int err = find_by_mapping(id, pid, root_fd, start, end, ret), below = -ENOENT;
 
 	if (err == 0)
 		return 0;

@@ -25,10 +25,11 @@ struct found_file {
 
 /*
  * Finds the regular file *id. 0, -ENOENT (no longer exists), or -EACCES (must not be opened). Tries the
- * process' own mapping at [start, end), the path below the process' root, and the path below ours.
+ * process' own mapping at [start, end), the path below root_fd, the process' root (-1: not there), and the path below
+ * ours. If another file is mapped there by now, nothing is asked of that one's server.
  */
-int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
-		     uint64_t end, struct found_file *ret);
+int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, int root_fd,
+		     uint64_t start, uint64_t end, struct found_file *ret);
 
 /* Likewise, only at the path below root_fd (-1: our own root). */
 int file_find_again(const struct file_id *id, int root_fd, const char *path,

@@ -29,6 +29,15 @@ static int check_arranger(const struct file_look *look, const struct file_looked
 }
 
 /*
+ * The process' root, if its files are searched there: not if the process has gone to another user namespace since the
+ * file was mapped. What its user has mounted there may not answer, and that would be taken for the file's device.
+ */
+static int searched_root(const struct file_look *look, const struct file_looked *looked)
+{
+	return looked->root.uid == look->id.arranger ? looked->root_fd : -1;
+}
+
+/*
  * Opens a file through a process. The content of such a file is trusted as a file of the process' root, so that root
  * must be known: if a container's file were taken for one below our root, it would be read with the host's trust. If
  * the process has exited or may not be inspected, the file is tried below our own root, identified by device and
@@ -36,12 +45,15 @@ static int check_arranger(const struct file_look *look, const struct file_looked
  */
 static int find_mapped(const struct file_look *look, struct file_looked *looked)
 {
-	int err;
+	int err, root;
 
 	looked->root_err = root_identify(look->pid, &looked->root, &looked->root_fd);
 	if (looked->root_err == 0) {
-		err = file_find_mapped(&look->id, look->path, look->pid, look->start, look->end,
-				       &looked->found);
+		root = searched_root(look, looked);
+		err = file_find_mapped(&look->id, look->path, look->pid, root, look->start,
+				       look->end, &looked->found);
+		if (err < 0 && root < 0) /* it may be there */
+			err = -ENOENT;
 		return check_arranger(look, looked, err);
 	}
 	err = file_find_again(&look->id, -1, look->path, &looked->found);
@@ -70,7 +82,7 @@ static bool is_memory(int32_t pid, const struct maps_entry *entry)
 
 	if (!file_is_memfd(entry->path))
 		return false;
-	if (file_find_mapped(&entry->id, entry->path, pid, entry->start, entry->end, &found) < 0)
+	if (file_find_mapped(&entry->id, entry->path, pid, -1, entry->start, entry->end, &found) < 0)
 		return true;
 	(void)close(found.handle);
 	return !found.is_elf;

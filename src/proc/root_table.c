@@ -1,6 +1,6 @@
 /*
  * A root is a directory in a mount namespace: in another namespace, other file systems may be
- * mounted below the same directory. Two stat() calls identify it.
+ * mounted below the same directory. Two stat() calls identify it, which ask no file server.
  */
 #include "proc/root_table.h"
 
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -79,39 +80,54 @@ uid_t root_uid_of(int32_t pid)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
+/* Fills in the device and the inode of a directory, or of a path. False with errno. */
+static bool read_numbers(int at, const char *path, struct root_id *ret)
+{
+	struct statx st;
+
+	if (statx(at, path, AT_STATX_DONT_SYNC | (*path ? 0 : AT_EMPTY_PATH), STATX_INO, &st) < 0)
+		return false;
+	ret->device = makedev(st.stx_dev_major, st.stx_dev_minor);
+	ret->inode = st.stx_ino;
+	return true;
+}
+
 /* Identifies the root of a process (a pid, or "self"): 0, -ENOENT or -EACCES. */
 static int identify(const char *process, struct root_id *ret)
 {
-	struct stat root, mounts;
+	struct root_id id = {0};
+	struct stat mounts;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%s/root", process);
-	if (stat(path, &root) < 0)
+	if (!read_numbers(AT_FDCWD, path, &id))
 		return errno == EACCES || errno == EPERM ? -EACCES : -ENOENT;
 	(void)snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
 	if (stat(path, &mounts) < 0)
 		return errno == EACCES || errno == EPERM ? -EACCES : -ENOENT;
-	*ret = (struct root_id){root.st_dev, root.st_ino, mounts.st_ino, 0};
+	id.mount_namespace = mounts.st_ino;
+	*ret = id;
 	return 0;
 }
 
 int root_identify(int32_t pid, struct root_id *ret, int *ret_fd)
 {
-	struct root_id id;
+	struct root_id id, opened;
 	char process[16];
-	struct stat st;
 	int err, fd;
 
 	(void)snprintf(process, sizeof(process), "%d", pid);
 	err = pid > 0 ? identify(process, &id) : -ENOENT;
 	if (err < 0)
 		return err;
-	id.uid = root_uid_of(pid);
 	fd = file_open_root(pid);
 	if (fd < 0)
 		return -ENOENT;
+	/* After that: the process can go to another user namespace meanwhile, but not back. */
+	id.uid = root_uid_of(pid);
 	/* Fails if the pid was reused and the root is another one. */
-	if (fstat(fd, &st) < 0 || st.st_dev != id.device || st.st_ino != id.inode) {
+	if (!read_numbers(fd, "", &opened) || opened.device != id.device ||
+	    opened.inode != id.inode) {
 		(void)close(fd);
 		return -ENOENT;
 	}

@@ -325,6 +325,30 @@ locked() {
 	finish
 }
 
+# --- files of the host that were replaced by silent ones ------------------------------------------------
+
+# A user maps code of files on the host's disk, and his silent file in their place before they are looked at. That must
+# not be taken for the disk: a program of root's that starts then has its names.
+swapped() {
+	local i
+	if ! serve overlay; then
+		fail "$SCENE: set-up" "$(cat "$S/served")"
+		return
+	fi
+	for i in 1 2 3 4 5 6 7 8 late; do cp "$PROGRAMS/spin" "$S/host$i"; done
+	run all profile -d 3
+	wait_until 5 sampling all
+	"${IN[@]}" "$PROGRAMS/silent_files" swap "$FILES" "$S/control" "$S"/host[1-8] >"$S/target" 2>&1 &
+	TARGET=$!
+	wait_until 5 silent getattr
+	sleep 1
+	"$S/hostlate" 0.8 >/dev/null
+	await
+	judge all 0 + samples
+	check "$SCENE: the disk is not given up" test "$(sum_matching 'hostlate.*;spin_inner' "$S/all/out")" -gt 0
+	finish
+}
+
 # The same, from its start on: its mappings are known from the kernel's events. The command itself ends: else the
 # run would wait for it.
 locked_command() {
@@ -445,6 +469,7 @@ done
 if has_user_namespaces; then
 	scenario "locked memory" locked
 	scenario "locked memory of a command" locked_command
+	scenario "replaced files" swapped
 	scenario "temporary files" temporary_files
 	scenario "execve" executing
 else

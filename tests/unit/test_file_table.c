@@ -63,8 +63,9 @@ static int nr_open_fds(void)
 
 static int open_mapped(const struct file_id *id, const char *path, int32_t pid)
 {
+	cleanup_fd int root = file_open_root(pid);
 	struct found_file found;
-	int err = file_find_mapped(id, path, pid, 0x1000, 0x2000, &found), fd;
+	int err = file_find_mapped(id, path, pid, root, 0x1000, 0x2000, &found), fd;
 
 	if (err < 0)
 		return err;

@@ -17,6 +17,9 @@
  *	map FOLDER CONTROL SECONDS
  *		prints "ready", then hangs in mmap() with its mmap_lock held, in a call that waits for
  *		a page that the server does not send. Another thread uses some CPU time.
+ *	swap FOLDER CONTROL FILE…
+ *		prints "ready", makes the server silent for "getattr", maps code of each FILE, and FOLDER/program
+ *		in its place at once: before anybody can have looked at FILE through this process.
  *	exec FOLDER CONTROL FILE
  *		prints "ready", uses some CPU time until FILE exists, then hangs in execve(), in which it
  *		closes a file: the server is silent for "flush".
@@ -475,6 +478,31 @@ static int map(char **argv)
 	return 1;
 }
 
+static __attribute__((noreturn)) void swap(char **argv)
+{
+	char path[4096];
+	int silent_fd;
+
+	snprintf(path, sizeof(path), "%s/program", argv[0]);
+	silent_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (silent_fd < 0)
+		die(path);
+	ready();
+	make_silent(open_control(argv[1]), "getattr");
+	usleep(100000);
+	for (argv += 2; *argv; argv++) {
+		int fd = open(*argv, O_RDONLY | O_CLOEXEC);
+		void *map = mmap(NULL, page_bytes(), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+		if (map == MAP_FAILED || mmap(map, page_bytes(), PROT_READ, MAP_PRIVATE | MAP_FIXED,
+					      silent_fd, 0) == MAP_FAILED)
+			die(*argv);
+		close(fd);
+	}
+	work_for(3, NULL);
+	exit(0);
+}
+
 static __attribute__((noreturn)) void execute(char **argv)
 {
 	char path[4096];
@@ -501,8 +529,10 @@ int main(int argc, char **argv)
 		run(argv + 2, true);
 	if (argc == 5 && !strcmp(argv[1], "map"))
 		return map(argv + 2);
+	if (argc >= 5 && !strcmp(argv[1], "swap"))
+		swap(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "exec"))
 		execute(argv + 2);
-	fprintf(stderr, "usage: silent_files serve|run|jvm|map|exec …\n");
+	fprintf(stderr, "usage: silent_files serve|run|jvm|map|swap|exec …\n");
 	return 2;
 }
