@@ -9,9 +9,9 @@
 
 /*
  * An overlayfs can show anything under the path of a file. So a file in one is only accepted if the user who could have
- * arranged it is the one in the file's identity. This is checked before and after the look: a process can go to another
- * user namespace meanwhile, but not back. err: of the look; a file may also be missing because it is another user's. Of a
- * process that has exited since, nothing is to be found out.
+ * arranged it is the one in the file's identity, and is known: there, all who are not are one. This is checked before
+ * and after the look: a process can go to another user namespace meanwhile, but not back. err: of the look; a file may
+ * also be missing because it is another user's. Of a process that has exited since, nothing is to be found out.
  */
 static int check_arranger(const struct file_look *look, const struct file_looked *looked, int err)
 {
@@ -21,7 +21,7 @@ static int check_arranger(const struct file_look *look, const struct file_looked
 	if ((err < 0 && err != -ENOENT) || (err == 0 && !looked->found.is_overlaid))
 		return err;
 	uid = root_uid_of(look->pid);
-	if (was_there && uid == look->id.arranger)
+	if (was_there && uid == look->id.arranger && uid != (uid_t)-1)
 		return err;
 	if (err == 0)
 		(void)close(looked->found.handle);

@@ -104,7 +104,8 @@
 #define QUESTION_WANTS_MAX 256
 
 /* Each parser can wait for one file, and one call may be stale; the others are looks. */
-#define LOOKS_MAX 64
+#define LOOKS_MAX     64
+#define PROCESS_LOOKS 16 /* of these, at least; anybody can map new files faster than they are looked at */
 #define CALLS_MAX (LOOKS_MAX + 2 * NR_PARSERS + 1)
 
 struct process {
@@ -975,7 +976,7 @@ static void send_looks(struct worker *worker)
 	uint32_t number;
 	int32_t pid;
 
-	while (worker->files && worker->nr_looks < LOOKS_MAX &&
+	while (worker->files && worker->nr_looks < LOOKS_MAX - PROCESS_LOOKS &&
 	       file_table_next_look(worker->files, &look))
 		want_file(worker, &look);
 	while (worker->processes && worker->nr_looks < LOOKS_MAX &&
