@@ -82,7 +82,8 @@ static bool is_memory(int32_t pid, const struct maps_entry *entry)
 
 	if (!file_is_memfd(entry->path))
 		return false;
-	if (file_find_mapped(&entry->id, entry->path, pid, -1, entry->start, entry->end, &found) < 0)
+	if (file_find_mapped(&entry->id, entry->path, pid, -1, entry->start, entry->end, &found) <
+	    0)
 		return true;
 	(void)close(found.handle);
 	return !found.is_elf;

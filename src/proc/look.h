@@ -27,7 +27,7 @@ struct file_look {
 	const char *path;
 	int32_t pid; /* the process that has it mapped at [start, end); 0: open it again */
 	uint64_t start, end;
-	int root_fd; /* pid 0: the root that the path is below; -1: ours */
+	int root_fd;	/* pid 0: the root that the path is below; -1: ours */
 	uid_t root_uid; /* who arranged that */
 };
 

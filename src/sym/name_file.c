@@ -35,7 +35,7 @@ struct asking {
 	const struct names_question *question; /* the offsets follow it */
 	const struct pending_frame *frames;    /* of each offset */
 	bool is_for_lines;		       /* only then are files served that others refer to */
-	bool is_read;  /* the last answer is about a file that could be read */
+	bool is_read; /* the last answer is about a file that could be read */
 	bool is_later; /* there was no answer to a question, or not all of it, but may be another time */
 	/* For JIT-compiled code: */
 	const struct perf_map_file *perf_map; /* NULL: none */

@@ -55,8 +55,8 @@ struct names_head {
 	uint32_t is_read;	 /* the file could be read, and is an ELF file */
 	int32_t refused;	 /* error of the limit that was exceeded, or 0 */
 	uint64_t bytes_read;
-	int32_t perf_map;    /* of a process: 0: read; or why it was not, see file_open_written() */
-	uint32_t is_later;   /* not 0: a debug file could not be looked for; ask again another time */
+	int32_t perf_map;  /* of a process: 0: read; or why it was not, see file_open_written() */
+	uint32_t is_later; /* not 0: a debug file could not be looked for; ask again another time */
 	uint64_t nr_failed;  /* malformed or too large tables of symbols, or maps */
 	uint64_t nr;	     /* of places, in the order of the offsets, which follow */
 	uint64_t text_bytes; /* of names, each with its NUL, which follow */

@@ -104,8 +104,9 @@
 #define QUESTION_WANTS_MAX 256
 
 /* Each parser can wait for one file, and one call may be stale; the others are looks. */
-#define LOOKS_MAX     64
-#define PROCESS_LOOKS 16 /* of these, at least; anybody can map new files faster than they are looked at */
+#define LOOKS_MAX 64
+#define PROCESS_LOOKS \
+	16 /* of these, at least; anybody can map new files faster than they are looked at */
 #define CALLS_MAX (LOOKS_MAX + 2 * NR_PARSERS + 1)
 
 struct process {
@@ -136,7 +137,7 @@ struct parser_process {
 	bool is_busy, is_done;
 	uint32_t job;
 	struct worker_question question; /* bytes and handle are not valid any more */
-	char path[256]; /* of its file; empty: it has none, or it is unknown */
+	char path[256];			 /* of its file; empty: it has none, or it is unknown */
 	uint64_t deadline_ns;
 	/* When its CPU time was last read, and when that last had another value than before, or the question was asked. */
 	uint64_t looked_ns, seen_ns, seen_cpu_ns;
@@ -151,8 +152,8 @@ struct parser_process {
 
 struct open_request {
 	struct opener_call call;
-	size_t path_bytes; /* used of call.paths */
-	int fd;		   /* the attached handle, owned; -1: none */
+	size_t path_bytes;	 /* used of call.paths */
+	int fd;			 /* the attached handle, owned; -1: none */
 	struct worker_file file; /* inode 0: none */
 };
 
@@ -916,7 +917,8 @@ static void want_file(struct worker *worker, const struct file_look *look)
 		failed.err = -EOWNERDEAD;
 	else if (is_device_given_up(worker, &file))
 		failed.err = -EHOSTDOWN;
-	else if (is_arranger_given_up(worker, file.arranger)) /* others may see it through their processes */
+	else if (is_arranger_given_up(
+			 worker, file.arranger)) /* others may see it through their processes */
 		failed.err = look->pid && file.arranger != look->id.arranger ? -EXDEV : -EHOSTDOWN;
 	else if (path_bytes > sizeof(request->call.paths))
 		failed.err = -ENAMETOOLONG;

@@ -109,7 +109,8 @@ struct worker_place {
 /* Adds a path, unless there is no room for it. */
 void worker_place_add(struct worker_place *place, const char *path);
 
-#define WORKER_NO_DEVICE UINT32_MAX /* as `major`, for what a process has written: its pid is `minor` */
+#define WORKER_NO_DEVICE \
+	UINT32_MAX /* as `major`, for what a process has written: its pid is `minor` */
 
 /*
  * Identity of a file, to give up one on which three workers have failed, or its device. Whoever arranged the mounts of a
@@ -309,9 +310,11 @@ struct worker_troubles {
 	size_t nr_files_given_up;
 	char given_up[256];	    /* path of the first one; empty: unknown */
 	size_t nr_devices_given_up; /* their file systems did not answer */
-	char silent_device[WORKER_WHAT_BYTES]; /* what it was on the first of them; empty: unknown */
-	char silent[WORKER_WHAT_BYTES]; /* the first file or process that did not answer in time; empty: none */
-	int last_status;	/* of the last one that died by itself, as from waitpid() */
+	char silent_device
+		[WORKER_WHAT_BYTES]; /* what it was on the first of them; empty: unknown */
+	char silent
+		[WORKER_WHAT_BYTES]; /* the first file or process that did not answer in time; empty: none */
+	int last_status;	     /* of the last one that died by itself, as from waitpid() */
 	char cannot_start[256]; /* the reason; empty: no failure to start a worker */
 };
 

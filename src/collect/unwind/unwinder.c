@@ -487,8 +487,8 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > max_table_bytes(unwinder)) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
-		table->is_refused = made->err == -EHOSTDOWN || made->err == -EOWNERDEAD ||
-				    made->is_provisional;
+		table->is_refused =
+			made->err == -EHOSTDOWN || made->err == -EOWNERDEAD || made->is_provisional;
 		return;
 	}
 	entry_of(unwinder, made->number)->used_epoch = unwinder->epoch;

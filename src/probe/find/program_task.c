@@ -512,7 +512,8 @@ static int take_mapped(struct search *search, int32_t pid, const struct maps_ent
 	struct found_file found;
 
 	worker_begins(search->job, "the file '%s' of process %d", entry->path, pid);
-	if (file_find_mapped(&entry->id, entry->path, pid, root, entry->start, entry->end, &found) < 0)
+	if (file_find_mapped(&entry->id, entry->path, pid, root, entry->start, entry->end, &found) <
+	    0)
 		return 0;
 	if (check_code(found.handle, entry->path, NULL) < 0) {
 		(void)close(found.handle);
