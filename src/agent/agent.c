@@ -151,6 +151,7 @@ struct agent {
 	struct memory own;	    /* without it */
 	uint64_t map_bytes;	    /* of this: in the kernel */
 	struct shortages shortages; /* in sessions that have ended */
+	char unwatched[256]; /* why a CPU was not sampled since it came online; empty: all were */
 	uint64_t nr_shrinks;
 	unsigned nr_halvings;	    /* of the pools' sizes */
 	atomic_bool shrinks_naming; /* see shrink() */
@@ -239,6 +240,11 @@ static struct shortages find_shortages(const struct agent *agent)
 	sum.nr_tables_evicted += summary.unwinding.nr_evicted + summary.unwinding.nr_crowded;
 	sum.nr_lost_events += summary.nr_lost_events;
 	sum.nr_forgotten += summary.nr_forgotten;
+	sum.nr_unpublished += summary.unwinding.nr_displaced + summary.unwinding.nr_unpublished +
+			      summary.unwinding.nr_files_left_out;
+	sum.nr_unseen += summary.nr_processes_silent + summary.nr_processes_refused +
+			 summary.nr_mappings_refused + summary.nr_runtimes_refused +
+			 summary.nr_runtimes_unheld;
 	sum.nr_names_left_out = symbolizer ? symbolizer_nr_over_memory(symbolizer) : 0;
 	return sum;
 }
@@ -306,6 +312,14 @@ static void report(const struct agent *agent)
 		inform("events of processes lost: %" PRIu64
 		       ", mappings dropped or read in part: %" PRIu64 " (names may be missing)",
 		       without.nr_lost_events, without.nr_forgotten);
+	if (without.nr_unpublished + without.nr_unseen)
+		inform("too many to be unwound by tables at a time: %" PRIu64
+		       " processes and files; not looked at, in time or for want of room: %" PRIu64
+		       " (names may be missing)",
+		       without.nr_unpublished, without.nr_unseen);
+	if (agent->unwatched[0])
+		complain("a CPU that came online is missing, and is tried again: %s",
+			 agent->unwatched);
 	if (agent->keeper.left_out_ns)
 		inform("left out by rules: %.3g s of CPU time",
 		       (double)agent->keeper.left_out_ns / 1e9);
@@ -507,6 +521,16 @@ static void check_sums(const struct agent *agent)
 			 summary.accounting.nr_violations, summary.nr_mismatches);
 }
 
+static void note_unwatched(struct agent *agent)
+{
+	struct session_summary summary = {0};
+
+	if (agent->stacks.session)
+		session_summarize(agent->stacks.session, &summary);
+	if (summary.unwatched)
+		(void)snprintf(agent->unwatched, sizeof(agent->unwatched), "%s", summary.unwatched);
+}
+
 static int stop_session(struct agent *agent, struct error *error)
 {
 	const int err = stacks_stop(&agent->stacks, error);
@@ -516,6 +540,7 @@ static int stop_session(struct agent *agent, struct error *error)
 	agent->shortages = find_shortages(agent);
 	count_session(agent, true);
 	check_sums(agent);
+	note_unwatched(agent);
 	stacks_end(&agent->stacks);
 	return err;
 }

@@ -242,6 +242,14 @@ static void write_agent(const struct status *status, FILE *out)
 		"Times that mappings of a process were dropped or read in part: too many processes "
 		"or mappings.",
 		without->nr_forgotten);
+	counter(out, "stook_agent_unwinding_left_out_total",
+		"Processes and files that were too many to be unwound by tables at a time: their "
+		"stacks were cut short.",
+		without->nr_unpublished);
+	counter(out, "stook_agent_unseen_total",
+		"Processes and mappings that were not looked at, in time or for want of room: some "
+		"code may have no name.",
+		without->nr_unseen);
 	counter(out, "stook_agent_names_left_out_total",
 		"Files left without names in an epoch: reading their symbols needs too much of "
 		"--max-memory.",

@@ -21,6 +21,9 @@ struct shortages {
 	uint64_t nr_lost_events;     /* of processes, which the kernel dropped */
 	uint64_t nr_forgotten;	     /* processes whose mappings were dropped or read in part */
 	uint64_t nr_names_left_out;  /* files, in an epoch, whose symbols need too much memory */
+	uint64_t
+		nr_unpublished; /* processes and files beyond the numbers that can be unwound at a time */
+	uint64_t nr_unseen; /* processes and mappings not looked at, in time or for want of room */
 };
 
 /* Counters never fall. Times are CLOCK_MONOTONIC. */
