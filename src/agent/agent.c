@@ -151,7 +151,6 @@ struct agent {
 	struct memory own;	    /* without it */
 	uint64_t map_bytes;	    /* of this: in the kernel */
 	struct shortages shortages; /* in sessions that have ended */
-	char unwatched[256]; /* why a CPU was not sampled since it came online; empty: all were */
 	uint64_t nr_shrinks;
 	unsigned nr_halvings;	    /* of the pools' sizes */
 	atomic_bool shrinks_naming; /* see shrink() */
@@ -280,6 +279,7 @@ static void report(const struct agent *agent)
 {
 	const struct governor *governor = &agent->governor;
 	const struct shortages without = find_shortages(agent);
+	struct session_summary summary = {0};
 	const double bpf = governor->shares[COST_SAMPLES] + governor->shares[COST_SWITCHES];
 	char costs[COSTS_BYTES];
 
@@ -317,9 +317,10 @@ static void report(const struct agent *agent)
 		       " processes and files; not looked at, in time or for want of room: %" PRIu64
 		       " (names may be missing)",
 		       without.nr_unpublished, without.nr_unseen);
-	if (agent->unwatched[0])
-		complain("a CPU that came online is missing, and is tried again: %s",
-			 agent->unwatched);
+	if (agent->stacks.session)
+		session_summarize(agent->stacks.session, &summary);
+	if (summary.unwatched)
+		complain("a CPU that came online was not sampled at once: %s", summary.unwatched);
 	if (agent->keeper.left_out_ns)
 		inform("left out by rules: %.3g s of CPU time",
 		       (double)agent->keeper.left_out_ns / 1e9);
@@ -521,16 +522,6 @@ static void check_sums(const struct agent *agent)
 			 summary.accounting.nr_violations, summary.nr_mismatches);
 }
 
-static void note_unwatched(struct agent *agent)
-{
-	struct session_summary summary = {0};
-
-	if (agent->stacks.session)
-		session_summarize(agent->stacks.session, &summary);
-	if (summary.unwatched)
-		(void)snprintf(agent->unwatched, sizeof(agent->unwatched), "%s", summary.unwatched);
-}
-
 static int stop_session(struct agent *agent, struct error *error)
 {
 	const int err = stacks_stop(&agent->stacks, error);
@@ -540,7 +531,6 @@ static int stop_session(struct agent *agent, struct error *error)
 	agent->shortages = find_shortages(agent);
 	count_session(agent, true);
 	check_sums(agent);
-	note_unwatched(agent);
 	stacks_end(&agent->stacks);
 	return err;
 }

@@ -973,7 +973,7 @@ static void choose_naps(struct session *session, bool has_news)
  * between were not reported. Returns 1 if it is sampled, 0 if it is not, or -ENOMEM. One that should be, but cannot now, for
  * want of descriptors or memory, is tried again.
  */
-static int follow_cpu(struct session *session, uint32_t cpu)
+static int follow_cpu(struct session *session, uint32_t cpu, bool is_again)
 {
 	const size_t nr = session->options.nr_events;
 	bool is_sampled = false;
@@ -986,17 +986,21 @@ static int follow_cpu(struct session *session, uint32_t cpu)
 		if (sampling_leave(session->samplings[i], cpu, &event_id) == 0)
 			absence_unthrottle(&session->absence, event_id, clock_now_ns());
 	err = sideband_watch(session->sideband, cpu, &why);
-	if (!err) /* what happened there before was not reported */
-		process_table_distrust(session->processes, clock_now_ns());
 	for (i = 0; i < nr && err >= 0; i++) {
 		err = sampling_join(session->samplings[i], cpu, &why);
 		is_sampled |= err > 0;
 	}
+	/* What happened there before was not reported. Not at each try in vain: all mappings are read again. */
+	if (err >= 0 || (err != -ENODEV && !is_again))
+		process_table_distrust(session->processes, clock_now_ns());
 	is_sampled &= err >= 0;
 	if (err < 0 && err != -ENODEV) {
 		if (!session->unwatched.code)
 			session->unwatched = why;
-		if (ARRAY_ADD(session->late_cpus, session->nr_late_cpus, session->cap_late_cpus,
+		for (i = 0; i < session->nr_late_cpus && session->late_cpus[i] != cpu; i++)
+			;
+		if (i == session->nr_late_cpus &&
+		    ARRAY_ADD(session->late_cpus, session->nr_late_cpus, session->cap_late_cpus,
 			      cpu) < 0)
 			return -ENOMEM;
 	}
@@ -1027,11 +1031,15 @@ static int follow_cpus(struct session *session)
 
 	if (is_due)
 		session->tried_ns = clock_now_ns();
-	while (err >= 0 && next_cpu(session, &nr_late, &cpu)) {
-		err = sideband_read(session->sideband, take_event,
-				    session); /* of events that are gone */
+	for (;;) {
+		const bool is_again = nr_late > 0;
+
+		if (err < 0 || !next_cpu(session, &nr_late, &cpu))
+			break;
+		/* Of events that are gone. */
+		err = sideband_read(session->sideband, take_event, session);
 		if (!err)
-			err = follow_cpu(session, cpu);
+			err = follow_cpu(session, cpu, is_again);
 		if (err > 0)
 			err = ARRAY_ADD(begun, nr_begun, cap_begun, cpu);
 	}

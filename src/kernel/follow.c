@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 
@@ -51,7 +52,10 @@ static int hook(struct bpf_program *program, struct bpf_link **link)
 	return *link ? 0 : -errno;
 }
 
-/* Children from before, whose forks were not seen: helper processes that outlive a session. */
+/*
+ * Children from before, whose forks were not seen: helper processes that outlive a session. A shell that executed us may
+ * have left us others.
+ */
 static void mark_children(const struct follow_parts *parts, const struct wanted_tasks *tasks)
 {
 	cleanup_free int32_t *children = NULL;
@@ -59,10 +63,14 @@ static void mark_children(const struct follow_parts *parts, const struct wanted_
 
 	if (*parts->pidns_inum || process_children(getpid(), &children, &nr) < 0)
 		return;
-	for (i = 0; i < nr; i++)
-		if ((uint32_t)children[i] != tasks->command_pid)
+	for (i = 0; i < nr; i++) {
+		char name[16];
+
+		process_name_read(children[i], name);
+		if ((uint32_t)children[i] != tasks->command_pid && text_starts_with(name, "stook"))
 			parts->own_forks[(size_t)children[i] % parts->nr_own_forks] =
 				(uint32_t)children[i];
+	}
 }
 
 /*
@@ -73,13 +81,16 @@ static void mark_children(const struct follow_parts *parts, const struct wanted_
 static int leave_out_own(const struct follow_parts *parts, const struct wanted_tasks *tasks)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int err;
 
 	if (!*parts->leaves_out_own)
 		return 0;
 	if (bpf_prog_test_run_opts(bpf_program__fd(parts->learn_own), &run) < 0)
 		*parts->own_tgid = *parts->pidns_inum ? UINT32_MAX : (uint32_t)getpid();
-	mark_children(parts, tasks);
-	return hook(parts->mark_own_fork, parts->own_fork_link);
+	err = hook(parts->mark_own_fork, parts->own_fork_link);
+	if (!err) /* after that: a fork in between would be missed */
+		mark_children(parts, tasks);
+	return err;
 }
 
 int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *tasks,

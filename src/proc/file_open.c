@@ -51,8 +51,8 @@ bool file_is_overlaid(int handle)
 }
 
 /*
- * Mappings of overlayfs show another device and inode than stat() does, those of btrfs another device. Asks no server:
- * anybody's file may be behind the handle, and failures count against the device of *id.
+ * Mappings of overlayfs show another device and inode than stat() does, those of btrfs another device. Anybody's file may
+ * be behind the handle, so no server is asked for attributes; only for the type of its file system, if the device differs.
  */
 static bool is_file(int fd, const struct file_id *id, bool *ret_is_overlaid)
 {
@@ -152,14 +152,14 @@ static bool is_elf(int fd)
 	return fd_read_at(fd, 0, magic, sizeof(magic)) == 0 && !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-/* Fills *ret, and takes the handle, if it is that file. 0, -ENOENT, or -EACCES. */
-static int accept_file(int handle, const struct file_id *id, struct found_file *ret)
+/* Fills *ret for a handle that is_file(), which it takes. 0, -ENOENT, or -EACCES. */
+static int take_file(int handle, const struct file_id *id, bool is_overlaid, struct found_file *ret)
 {
 	cleanup_fd int own = handle, fd = -1;
-	struct found_file found = {.handle = -1};
+	struct found_file found = {.handle = -1, .is_overlaid = is_overlaid};
 	struct stat st;
 
-	if (!is_file(handle, id, &found.is_overlaid) || fstat(handle, &st) < 0)
+	if (fstat(handle, &st) < 0)
 		return -ENOENT;
 	found.is_on_server = is_of_server(handle);
 	found.uid = st.st_uid;
@@ -208,7 +208,7 @@ static int find_by_mapping(const struct file_id *id, int32_t pid, int root_fd, u
 	if (!is_file(handle, id, &is_overlaid) ||
 	    (is_overlaid && !id->arranger && !is_on_mount_of(handle, root_fd)))
 		return -ENOENT;
-	return accept_file(take_fd(&handle), id, ret);
+	return take_file(take_fd(&handle), id, is_overlaid, ret);
 }
 
 static int open_root(const char *path)
@@ -275,9 +275,13 @@ static int reopen_below(int handle, int root_fd, const char *path)
 
 int file_find_again(const struct file_id *id, int root_fd, const char *path, struct found_file *ret)
 {
-	int handle = handle_below(root_fd, path, 0);
+	cleanup_fd int handle = handle_below(root_fd, path, 0);
+	bool is_overlaid;
 
-	return handle < 0 ? handle : accept_file(handle, id, ret);
+	if (handle < 0)
+		return handle;
+	return is_file(handle, id, &is_overlaid) ? take_file(take_fd(&handle), id, is_overlaid, ret)
+						 : -ENOENT;
 }
 
 int file_find_any(int root_fd, const char *path, struct found_file *ret)

@@ -444,6 +444,8 @@ static enum file_state state_after(int err)
 	case -EACCES:
 		return FILE_REFUSED;
 	case -ETIME:
+	case -EIO: /* the opener died */
+	case -EBUSY:
 	case -EOWNERDEAD:
 	case -EHOSTDOWN:
 		return FILE_SILENT;

@@ -9,7 +9,7 @@
 
 /*
  * An overlayfs can show anything under the path of a file. So a file in one is only accepted if the user who could have
- * arranged it is the one in the file's identity, and is known: there, all who are not are one. This is checked before
+ * arranged it is the one in the file's identity, and is known: all unknown users have the same number. This is checked before
  * and after the look: a process can go to another user namespace meanwhile, but not back. err: of the look; a file may
  * also be missing because it is another user's. Of a process that has exited since, nothing is to be found out.
  */

@@ -76,7 +76,7 @@ struct stacks {
 	bool is_gathering; /* with keep: intervals are not named yet, but with the next ones */
 	uint64_t nr_intervals;
 	uint64_t latest_ns; /* how late the latest interval was taken away from the session */
-	struct cpus online; /* at the start */
+	struct cpus online; /* when the session began */
 	struct rusage children_before; /* of the process before it executed stook */
 };
 

@@ -322,7 +322,8 @@ static void say_what_is_missing(struct verdict *verdict)
 		    session->nr_cpus_short, (double)session->short_ns / 1e9);
 	if (session->unwatched)
 		say(verdict, topic,
-		    "a CPU that came online is missing, and some names may be wrong: %s",
+		    "a CPU that came online was not sampled at once, and some names may be wrong: "
+		    "%s",
 		    session->unwatched);
 	if (session->stolen_ns * 100 > session->sampled_ns)
 		say(verdict, topic, "steal time: %.2f CPU seconds, without samples",

@@ -43,13 +43,13 @@ void debuginfod_free(struct debuginfod *client);
 int debuginfod_place(struct debuginfod *client, const struct worker_want *want,
 		     const struct read_budget *budget, struct worker_place *ret);
 
+/* Lets a server be asked again that failed ten minutes ago. client: may be NULL. */
+void debuginfod_forgive(struct debuginfod *client);
+
 /*
  * Returns why servers were not asked for some files, to report at the end of the run; NULL: no
  * trouble.
  */
-/* Asks a server again that failed ten minutes ago. NULL: there is none. */
-void debuginfod_forgive(struct debuginfod *client);
-
 const char *debuginfod_trouble(const struct debuginfod *client);
 
 /* Returns why the client cannot run; NULL: it can. No server is asked. */

@@ -105,8 +105,8 @@
 
 /* Each parser can wait for one file, and one call may be stale; the others are looks. */
 #define LOOKS_MAX 64
-#define PROCESS_LOOKS \
-	16 /* of these, at least; anybody can map new files faster than they are looked at */
+#define KIND_LOOKS_MAX \
+	48 /* of files, and of all else: anybody can make more of one kind than is looked at */
 #define CALLS_MAX (LOOKS_MAX + 2 * NR_PARSERS + 1)
 
 struct process {
@@ -191,7 +191,7 @@ struct worker {
 	struct file_table *files; /* see worker_set_tables() */
 	struct process_table *processes;
 	struct runtime_table *runtimes;
-	size_t nr_looks;		     /* among the calls */
+	size_t nr_looks, nr_file_looks;	     /* among the calls */
 	bool has_looked;		     /* see worker_has_looked() */
 	const struct opener_question *asked; /* by worker_call_opener(); NULL: none, or finished */
 	int asked_err;			     /* its result */
@@ -209,6 +209,7 @@ struct worker {
 	size_t nr_killed, killed_capacity;
 	struct bad_file bad_files[BAD_FILES_MAX];
 	size_t nr_bad_files; /* ever added: the next index, modulo the maximum */
+	uint64_t failed_ns;  /* when a worker last failed on anything; 0: never */
 	struct late_device devices[DEVICES_MAX];
 	size_t nr_devices; /* likewise */
 	struct worker_troubles troubles;
@@ -386,6 +387,7 @@ static void blame(struct worker *worker, const struct worker_file *file, const c
 {
 	struct bad_file *bad = file->inode ? find_bad(worker, file) : NULL;
 
+	worker->failed_ns = clock_now_ns();
 	if (!file->inode)
 		return;
 	if (!bad) {
@@ -518,10 +520,11 @@ static bool is_arranger_given_up(const struct worker *worker, uint64_t arranger)
 	       (is_bound_by_all && worker->troubles.nr_abandoned >= ABANDONED_MAX);
 }
 
-/* True if anything was late or abandoned that still counts. */
-static bool has_hung(const struct worker *worker)
+/* True if a failure is remembered, which may be that of a process' user: see find_arranger(). */
+static bool has_failed(const struct worker *worker)
 {
-	return nr_late_of(&worker->late_in_all) || worker->troubles.nr_abandoned;
+	return worker->troubles.nr_abandoned ||
+	       (worker->failed_ns && !is_forgiven(worker->failed_ns));
 }
 
 /* Reaps killed processes, and counts the ones that are abandoned. */
@@ -687,6 +690,7 @@ static void drop_first_call(struct worker *worker)
 	size_t i;
 
 	worker->nr_looks -= is_look(worker->calls[0]);
+	worker->nr_file_looks -= worker->calls[0]->call.action == OPENER_LOOK;
 	free_request(worker->calls[0]);
 	for (i = 1; i < worker->nr_calls; i++)
 		worker->calls[i - 1] = worker->calls[i];
@@ -711,7 +715,7 @@ static void set_deadline(struct worker *worker)
 	worker->opener_late_ns = 0;
 	if (!worker->nr_sent)
 		return;
-	if (has_hung(worker))
+	if (has_failed(worker))
 		find_arranger(first);
 	worker->opener_began_ns = clock_now_ns();
 	worker->opener_late_ns =
@@ -821,6 +825,17 @@ static void describe_call(const struct worker *worker, const struct open_request
 	text_make_safe(text, text, strlen(text));
 }
 
+/* The time in which the opener starts is not that of the parsers that wait for it. */
+static void give_time(struct worker *worker)
+{
+	const uint64_t took_ns = clock_now_ns() - worker->opener_began_ns;
+	size_t i;
+
+	for (i = 0; i < worker->nr_calls; i++)
+		if (!is_look(worker->calls[i]) && !is_task(worker->calls[i]))
+			worker->parsers[worker->calls[i]->call.parser].deadline_ns += took_ns;
+}
+
 /*
  * Replaces the opener. The call that it worked on fails with `why`; the others are sent again. Without calls the next
  * one starts it, so that an opener that always dies is not restarted endlessly. If it did not even start, all fail.
@@ -832,6 +847,7 @@ static void lose_opener(struct worker *worker, int why)
 
 	if (!worker->is_opener_ready) {
 		kill_process(worker, &worker->opener, NULL);
+		give_time(worker);
 		drop_calls(worker, why);
 		return;
 	}
@@ -878,6 +894,7 @@ static void call_opener(struct worker *worker, struct open_request *request)
 	}
 	worker->calls[worker->nr_calls++] = request;
 	worker->nr_looks += is_look(request);
+	worker->nr_file_looks += request->call.action == OPENER_LOOK;
 	err = worker->opener.pid ? send_calls(worker) : start_opener(worker);
 	if (is_gone(err))
 		err = replace_opener(worker);
@@ -910,7 +927,7 @@ static void want_file(struct worker *worker, const struct file_look *look)
 
 	if (!look->pid && look->root_fd >= 0) /* it is searched in that root */
 		file.arranger = look->root_uid;
-	if (has_hung(worker))
+	if (has_failed(worker))
 		file.arranger = arranger_of(file.arranger, look->pid);
 	bad = find_bad(worker, &file);
 	if (bad && bad->nr_failures >= FILE_FAILURES_MAX)
@@ -950,7 +967,7 @@ static void want_file(struct worker *worker, const struct file_look *look)
 static void want_process(struct worker *worker, enum opener_action action, int32_t pid,
 			 uint32_t number)
 {
-	const uint64_t arranger = has_hung(worker) ? arranger_of(0, pid) : 0;
+	const uint64_t arranger = has_failed(worker) ? arranger_of(0, pid) : 0;
 	struct open_request *request = NULL;
 	int err = -EHOSTDOWN;
 
@@ -971,6 +988,13 @@ static void want_process(struct worker *worker, enum opener_action action, int32
 	call_opener(worker, request);
 }
 
+/* True if there is a place for a look at a process. */
+static bool has_place(const struct worker *worker)
+{
+	return worker->nr_looks < LOOKS_MAX &&
+	       worker->nr_looks - worker->nr_file_looks < KIND_LOOKS_MAX;
+}
+
 /* Sends the looks that the tables want. Files go first: a process may delete them, or exit. */
 static void send_looks(struct worker *worker)
 {
@@ -978,13 +1002,13 @@ static void send_looks(struct worker *worker)
 	uint32_t number;
 	int32_t pid;
 
-	while (worker->files && worker->nr_looks < LOOKS_MAX - PROCESS_LOOKS &&
-	       file_table_next_look(worker->files, &look))
+	while (worker->files && worker->nr_looks < LOOKS_MAX &&
+	       worker->nr_file_looks < KIND_LOOKS_MAX && file_table_next_look(worker->files, &look))
 		want_file(worker, &look);
-	while (worker->processes && worker->nr_looks < LOOKS_MAX &&
+	while (worker->processes && has_place(worker) &&
 	       process_table_next_look(worker->processes, &pid))
 		want_process(worker, OPENER_LOOK_AT_MAPS, pid, 0);
-	while (worker->runtimes && worker->nr_looks < LOOKS_MAX &&
+	while (worker->runtimes && has_place(worker) &&
 	       runtime_table_next_look(worker->runtimes, &number, &pid))
 		want_process(worker, OPENER_LOOK_AT_PROCESS, pid, number);
 }
@@ -1112,6 +1136,7 @@ static bool take_ready(struct worker *worker, const struct opener_reply *reply)
 	if (worker->is_opener_ready || reply->number != OPENER_READY || reply->is_last)
 		return false;
 	worker->is_opener_ready = true;
+	give_time(worker);
 	set_deadline(worker);
 	return true;
 }
@@ -1153,7 +1178,8 @@ static void read_opener(struct worker *worker)
 		drop_first_call(worker);
 		set_deadline(worker);
 	}
-	if (is_late && worker->nr_sent && is_task(worker->calls[0]) && has_gone_on(worker))
+	if (is_late && worker->is_opener_ready && worker->nr_sent && is_task(worker->calls[0]) &&
+	    has_gone_on(worker))
 		set_deadline(worker);
 	/* Unless there was a reply after all. */
 	if (is_late && worker->opener_late_ns == late_ns && is_hanging(worker)) {
@@ -1366,6 +1392,12 @@ static bool waits_for_others(const struct worker *worker, const struct parser_pr
 	return false;
 }
 
+/* … and the opener has yet to start, in which it may take its time. */
+static bool waits_for_start(const struct worker *worker, const struct parser_process *parser)
+{
+	return !worker->is_opener_ready && waits_for_others(worker, parser);
+}
+
 /* True if a parser has waited in the kernel for too long: for bytes of a file that do not come. */
 static bool is_stalled(struct worker *worker, struct parser_process *parser)
 {
@@ -1484,7 +1516,8 @@ static void read_parser(struct worker *worker, enum parser number)
 		describe_question(parser, text);
 		note_late(worker, &parser->question.file, text);
 	}
-	if (is_late || (!parser->owed && clock_now_ns() >= parser->deadline_ns)) {
+	if (is_late || (!parser->owed && !waits_for_start(worker, parser) &&
+			clock_now_ns() >= parser->deadline_ns)) {
 		worker->troubles.nr_parsers_late++;
 		fail(worker, parser, -ETIME);
 	}
@@ -1900,7 +1933,7 @@ static int ask_opener(struct worker *worker, const struct opener_question *quest
 int worker_call_opener(struct worker *worker, const struct opener_question *question,
 		       char doing[WORKER_DOING_BYTES])
 {
-	const uint64_t end_ns = clock_now_ns() + question->most_ns;
+	uint64_t end_ns = clock_now_ns() + question->most_ns;
 	int err = ask_opener(worker, question);
 
 	doing[0] = '\0';
@@ -1909,7 +1942,9 @@ int worker_call_opener(struct worker *worker, const struct opener_question *ques
 	worker_step(worker);
 	while (worker->asked) {
 		(void)wait_a_moment(worker, -1, LOOK_MS);
-		worker_step(worker); /* if we were late ourselves, its answer is here */
+		worker_step(worker);	      /* if we were late ourselves, its answer is here */
+		if (!worker->is_opener_ready) /* START_NS limits that */
+			end_ns = clock_now_ns() + question->most_ns;
 		/* Earlier calls may be looks, which are not to blame. */
 		if (worker->asked && clock_now_ns() >= end_ns && worker->nr_sent &&
 		    is_task(worker->calls[0])) {
@@ -1918,7 +1953,9 @@ int worker_call_opener(struct worker *worker, const struct opener_question *ques
 		}
 	}
 	if (worker->asked_err == -ETIME)
-		memcpy(doing, worker->progress.what, WORKER_DOING_BYTES);
+		(void)snprintf(doing, WORKER_DOING_BYTES, "%s",
+			       worker->progress.what[0] ? worker->progress.what
+							: "the helper process that opens files");
 	return worker->asked_err;
 }
 

@@ -232,28 +232,6 @@ check "another one resumes it" wait_until 20 attached
 check "epochs follow" wait_until 20 has_epochs $((epochs + 2))
 end_agent
 check_equal "after pauses it ends well" $STATUS 0
-
-# Its helper processes outlive a pause, and are not in the store after it either. New programs keep them busy.
-rm -f "$STORE"*
-agent --store "$STORE"
-new_programs() { # new_programs NAME
-	local i
-	for i in 1 2 3 4 5 6 7 8; do
-		cp "$PROGRAMS/spin" "$T/$1-$i"
-		"$T/$1-$i" 0.2 2>/dev/null
-	done
-}
-new_programs before
-kill -USR1 "$AGENT"
-wait_until 10 detached
-kill -USR1 "$AGENT"
-wait_until 20 attached
-new_programs after
-sleep 1.5
-end_agent
-check "after a pause it has samples" test "$(sum_of comm after-8)" -gt 100
-check_equal "after a pause its helper processes have none" \
-	"$("$PRINT_STORE" "$STORE" comm | awk '$2 ~ /^stook/')" ""
 : >"$T/pause"
 agent --store "$STORE" --pause-file "$T/pause"
 check "with the file it starts paused" says 'paused: the file'

@@ -161,7 +161,8 @@ for command in funccount "stackcount -f" tally; do
 		grep -qE '^rate_hit +3000$|^hits +3,000 fired = 3,000 shown|tallied 3,000 hits' "$T/err"
 done
 
-# The agent opens its events anew after a pause, on the CPUs that are online then; one that comes later is followed.
+# The agent opens its events anew after a pause, on the CPUs that are online then; one that comes later is followed. Its
+# helper processes outlive the pause, and are left out as before; new programs keep them busy.
 : >"$T/err"
 "$STOOK" agent --epoch 1 --budget off --store "$T/store" 2>"$T/err" </dev/null &
 AGENT=$!
@@ -185,6 +186,10 @@ kill -USR1 "$AGENT"
 wait_until 20 agent_samples
 sleep 0.3
 on_cpu_1 "$T/agent_2" 1 2>/dev/null
+for i in 1 2 3 4 5 6 7 8; do
+	cp "$PROGRAMS/spin" "$T/another$i"
+	"$T/another$i" 0.2 2>/dev/null
+done
 sleep 1.5
 kill -TERM "$AGENT"
 wait "$AGENT"
@@ -192,6 +197,8 @@ for program in agent_1 agent_2; do
 	ms=$(build/tests/tools/print_store "$T/store" comm cpu | awk -v name=$program '$2 == name { n += $1 } END { printf "%d", n / 1e6 }')
 	check "agent: it samples a CPU that came back ($program, $ms ms)" test "$ms" -gt 700
 done
+check_equal "agent: its own processes have no samples" \
+	"$(build/tests/tools/print_store "$T/store" comm cpu | awk '$2 ~ /^stook/')" ""
 
 # The events are opened again after stook has given up what it does not need.
 caps=-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+checkpoint_restore,+syslog

@@ -639,7 +639,8 @@ TEST(verdict_on_cpus_that_were_offline)
 	make_and_write(&figures, MEDIA_TEXT, &text);
 	CHECK(strstr(text, "2 CPUs were offline at times: 2.44 CPU seconds without samples\n") !=
 	      NULL);
-	CHECK(strstr(text, "a CPU that came online is missing, and some names may be wrong: cannot "
+	CHECK(strstr(text, "a CPU that came online was not sampled at once, and some names may be "
+			   "wrong: cannot "
 			   "map the event buffer of CPU 5") != NULL);
 	free(text);
 	symbolizer_free(names.symbolizer);

@@ -60,7 +60,7 @@ struct table {
 	bool is_asked;	/* requested from the worker */
 	bool is_due;	/* in due */
 	bool is_unread; /* absent because its file was not open at the time */
-	/* Absent because its file or device was given up, which is for some minutes, or all it has is in a debug file. */
+	/* Absent because its file or device was given up, memory was short, or all it has is in a debug file: for minutes. */
 	bool is_refused;
 	bool is_provisional; /* made without a debug file that may be there */
 	uint32_t not_before; /* epoch of the next attempt, after a full pool or a temporary error */
@@ -487,8 +487,8 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > max_table_bytes(unwinder)) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
-		table->is_refused =
-			made->err == -EHOSTDOWN || made->err == -EOWNERDEAD || made->is_provisional;
+		table->is_refused = made->err == -EHOSTDOWN || made->err == -EOWNERDEAD ||
+				    made->err == -ENOBUFS || made->is_provisional;
 		return;
 	}
 	entry_of(unwinder, made->number)->used_epoch = unwinder->epoch;

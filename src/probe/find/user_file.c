@@ -130,7 +130,7 @@ static int add_debug_file(struct user_file *file, const struct debug_places *pla
 
 	if (worker_is_passing(
 		    fd)) /* without its functions, there would seem to be none of such a name */
-		return error_set(error, -EIO, "its debug file could not be opened in time");
+		return error_set(error, -EIO, "its debug file could not be opened now");
 	if (fd < 0 || elf_image_open(&image, fd, &ignored) < 0)
 		return 0;
 	err = function_list_read(&file->functions, &image, SYMBOLS_STATIC, &ignored);
