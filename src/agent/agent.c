@@ -226,24 +226,32 @@ static void print_costs(const struct governor *governor, char text[COSTS_BYTES])
 
 /* --- the report -------------------------------------------------------------------------------- */
 
-/* Returns the sums of all sessions, with those of the present one. */
-static struct shortages find_shortages(const struct agent *agent)
+/* Returns the sums of the present session, zeros if there is none. */
+static struct session_summary summary_of(const struct agent *agent)
 {
-	const struct symbolizer *symbolizer = agent->stacks.names.symbolizer;
-	struct shortages sum = agent->shortages;
 	struct session_summary summary = {0};
 
 	if (agent->stacks.session)
 		session_summarize(agent->stacks.session, &summary);
-	sum.nr_tables_left_out += summary.unwinding.nr_too_large;
-	sum.nr_tables_evicted += summary.unwinding.nr_evicted + summary.unwinding.nr_crowded;
-	sum.nr_lost_events += summary.nr_lost_events;
-	sum.nr_forgotten += summary.nr_forgotten;
-	sum.nr_unpublished += summary.unwinding.nr_displaced + summary.unwinding.nr_unpublished +
-			      summary.unwinding.nr_files_left_out;
-	sum.nr_unseen += summary.nr_processes_silent + summary.nr_processes_refused +
-			 summary.nr_mappings_refused + summary.nr_runtimes_refused +
-			 summary.nr_runtimes_unheld;
+	return summary;
+}
+
+/* Returns the sums of all sessions, with those of the present one. */
+static struct shortages find_shortages(const struct agent *agent,
+				       const struct session_summary *summary)
+{
+	const struct symbolizer *symbolizer = agent->stacks.names.symbolizer;
+	struct shortages sum = agent->shortages;
+
+	sum.nr_tables_left_out += summary->unwinding.nr_too_large;
+	sum.nr_tables_evicted += summary->unwinding.nr_evicted + summary->unwinding.nr_crowded;
+	sum.nr_lost_events += summary->nr_lost_events;
+	sum.nr_forgotten += summary->nr_forgotten;
+	sum.nr_unpublished += summary->unwinding.nr_displaced + summary->unwinding.nr_unpublished +
+			      summary->unwinding.nr_files_left_out;
+	sum.nr_unseen += summary->nr_processes_silent + summary->nr_processes_refused +
+			 summary->nr_mappings_refused + summary->nr_runtimes_refused +
+			 summary->nr_runtimes_unheld;
 	sum.nr_names_left_out = symbolizer ? symbolizer_nr_over_memory(symbolizer) : 0;
 	return sum;
 }
@@ -278,8 +286,8 @@ static void watch_helpers(struct helpers *helpers, const struct worker_troubles 
 static void report(const struct agent *agent)
 {
 	const struct governor *governor = &agent->governor;
-	const struct shortages without = find_shortages(agent);
-	struct session_summary summary = {0};
+	const struct session_summary summary = summary_of(agent);
+	const struct shortages without = find_shortages(agent, &summary);
 	const double bpf = governor->shares[COST_SAMPLES] + governor->shares[COST_SWITCHES];
 	char costs[COSTS_BYTES];
 
@@ -317,8 +325,6 @@ static void report(const struct agent *agent)
 		       " processes and files; not looked at, in time or for want of room: %" PRIu64
 		       " (names may be missing)",
 		       without.nr_unpublished, without.nr_unseen);
-	if (agent->stacks.session)
-		session_summarize(agent->stacks.session, &summary);
 	if (summary.unwatched)
 		complain("a CPU that came online was not sampled at once: %s", summary.unwatched);
 	if (agent->keeper.left_out_ns)
@@ -467,11 +473,13 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 {
 	const struct governor_reading *cost = &agent->governor.last;
 	struct status *status = &agent->status;
+	struct session_summary summary;
 	uint64_t own_ns = 0, bpf_ns = 0;
 	size_t i;
 
 	if (!agent->shared.page)
 		return;
+	summary = summary_of(agent);
 	status->told_ns = now_ns;
 	status->epoch_ns = agent->options->tasks.interval_ns;
 	/* The ones that are being named may have waited longer than the present ones will. */
@@ -491,7 +499,7 @@ static void tell_server(struct agent *agent, uint64_t now_ns)
 	status->own_ns = own_ns > status->own_ns ? own_ns : status->own_ns;
 	status->bpf_ns = bpf_ns > status->bpf_ns ? bpf_ns : status->bpf_ns;
 	status->memory_bytes = agent->memory.bytes;
-	status->shortages = find_shortages(agent);
+	status->shortages = find_shortages(agent, &summary);
 	status->nr_helpers_failed = agent->table_helpers.nr + agent->name_helpers.nr;
 	status->rate_hz = rate_of(agent);
 	status->budget = agent->options->budget;
@@ -525,10 +533,11 @@ static void check_sums(const struct agent *agent)
 static int stop_session(struct agent *agent, struct error *error)
 {
 	const int err = stacks_stop(&agent->stacks, error);
+	const struct session_summary summary = summary_of(agent);
 
 	/* By now, with the last epoch. */
 	agent->before = cost_of_sessions(agent);
-	agent->shortages = find_shortages(agent);
+	agent->shortages = find_shortages(agent, &summary);
 	count_session(agent, true);
 	check_sums(agent);
 	stacks_end(&agent->stacks);
@@ -604,14 +613,12 @@ static void size_pools(struct agent *agent)
 /* Memory of all processes and kernel maps. The server's is reported, but it has limits of its own. */
 static enum memory_verdict measure_memory(struct agent *agent)
 {
+	const struct session_summary summary = summary_of(agent);
 	const uint64_t now_ns = clock_now_ns();
-	struct session_summary summary = {0};
 	struct process_usage own;
 	enum memory_verdict verdict;
 
 	process_own_usage(true, agent->server_pid, &own);
-	if (agent->stacks.session)
-		session_summarize(agent->stacks.session, &summary);
 	agent->map_bytes = summary.cost.map_bytes + summary.unwinding.chunk_bytes;
 	(void)memory_judge(&agent->memory, own.pss_bytes + own.apart_pss_bytes + agent->map_bytes,
 			   0, now_ns);

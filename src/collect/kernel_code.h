@@ -37,8 +37,8 @@ struct kernel_code {
 	struct u64_map core;	/* pages of the kernel itself, which stays */
 	struct gone_code *gone; /* sorted by time; not replayed yet */
 	size_t nr_gone, cap_gone;
-	unsigned nr_failures,
-		nr_rests; /* of asking: in a row, and calls at which it is not tried */
+	unsigned nr_failures; /* of questions, in a row */
+	unsigned nr_rests;    /* further calls at which nobody is asked */
 };
 
 void kernel_code_clear(struct kernel_code *code);

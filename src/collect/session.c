@@ -990,7 +990,10 @@ static int follow_cpu(struct session *session, uint32_t cpu, bool is_again)
 		err = sampling_join(session->samplings[i], cpu, &why);
 		is_sampled |= err > 0;
 	}
-	/* What happened there before was not reported. Not at each try in vain: all mappings are read again. */
+	/*
+	 * There are no events of what happened on that CPU before. A further try in vain distrusts nothing, or all mappings
+	 * would be read again each time.
+	 */
 	if (err >= 0 || (err != -ENODEV && !is_again))
 		process_table_distrust(session->processes, clock_now_ns());
 	is_sampled &= err >= 0;
@@ -1036,7 +1039,7 @@ static int follow_cpus(struct session *session)
 
 		if (err < 0 || !next_cpu(session, &nr_late, &cpu))
 			break;
-		/* Of events that are gone. */
+		/* The last records of events that are gone are read before these are taken for ended. */
 		err = sideband_read(session->sideband, take_event, session);
 		if (!err)
 			err = follow_cpu(session, cpu, is_again);

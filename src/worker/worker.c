@@ -103,10 +103,11 @@
 #define STEP_REPLIES_MAX   16
 #define QUESTION_WANTS_MAX 256
 
+/* At most so many looks are at files, and so many at all else: anybody can make more of one kind than is looked at. */
+#define KIND_LOOKS_MAX 48
+
 /* Each parser can wait for one file, and one call may be stale; the others are looks. */
 #define LOOKS_MAX 64
-#define KIND_LOOKS_MAX \
-	48 /* of files, and of all else: anybody can make more of one kind than is looked at */
 #define CALLS_MAX (LOOKS_MAX + 2 * NR_PARSERS + 1)
 
 struct process {
@@ -780,7 +781,7 @@ static void path_of_handle(int handle, char *to, size_t room)
 	to[nr > 0 ? nr : 0] = '\0';
 }
 
-/* What a parser is asked about, for the verdict; empty: unknown. */
+/* Describes what a parser is asked about, for the verdict. Empty: unknown. */
 static void describe_question(const struct parser_process *parser, char text[WORKER_WHAT_BYTES])
 {
 	text[0] = '\0';
@@ -804,7 +805,7 @@ static void path_of_call(const struct open_request *request, char path[WORKER_WH
 		(void)snprintf(path, WORKER_WHAT_BYTES, "%.255s", call->paths);
 }
 
-/* What a call of the opener is about, for the verdict. */
+/* Describes what a call of the opener is about, for the verdict. */
 static void describe_call(const struct worker *worker, const struct open_request *request,
 			  char text[WORKER_WHAT_BYTES])
 {
@@ -1392,7 +1393,7 @@ static bool waits_for_others(const struct worker *worker, const struct parser_pr
 	return false;
 }
 
-/* … and the opener has yet to start, in which it may take its time. */
+/* True if a parser waits for an opener that has yet to start. */
 static bool waits_for_start(const struct worker *worker, const struct parser_process *parser)
 {
 	return !worker->is_opener_ready && waits_for_others(worker, parser);
@@ -2006,12 +2007,9 @@ void worker_troubles_add(const struct worker *worker, struct worker_troubles *su
 	sum->nr_abandoned += own->nr_abandoned;
 	sum->nr_files_given_up += own->nr_files_given_up;
 	sum->nr_devices_given_up += own->nr_devices_given_up;
-	if (!sum->silent[0])
-		memcpy(sum->silent, own->silent, sizeof(sum->silent));
-	if (!sum->silent_device[0])
-		memcpy(sum->silent_device, own->silent_device, sizeof(sum->silent_device));
-	if (!sum->given_up[0])
-		memcpy(sum->given_up, own->given_up, sizeof(sum->given_up));
+	keep_first(sum->silent, own->silent);
+	keep_first(sum->silent_device, own->silent_device);
+	keep_first(sum->given_up, own->given_up);
 	if (own->last_status)
 		sum->last_status = own->last_status;
 	if (!sum->cannot_start[0])

@@ -109,8 +109,8 @@ struct worker_place {
 /* Adds a path, unless there is no room for it. */
 void worker_place_add(struct worker_place *place, const char *path);
 
-#define WORKER_NO_DEVICE \
-	UINT32_MAX /* as `major`, for what a process has written: its pid is `minor` */
+/* In place of `major`, for what a process has written; `minor` is its pid. */
+#define WORKER_NO_DEVICE UINT32_MAX
 
 /*
  * Identity of a file, to give up one on which three workers have failed, or its device. Whoever arranged the mounts of a
@@ -308,13 +308,13 @@ struct worker_troubles {
 	uint64_t nr_parsers_died, nr_parsers_late, nr_openers_died, nr_openers_late;
 	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
 	size_t nr_files_given_up;
-	char given_up[256];	    /* path of the first one; empty: unknown */
-	size_t nr_devices_given_up; /* their file systems did not answer */
-	char silent_device
-		[WORKER_WHAT_BYTES]; /* what it was on the first of them; empty: unknown */
-	char silent
-		[WORKER_WHAT_BYTES]; /* the first file or process that did not answer in time; empty: none */
-	int last_status;	     /* of the last one that died by itself, as from waitpid() */
+	char given_up[WORKER_WHAT_BYTES]; /* path of the first one; empty: unknown */
+	size_t nr_devices_given_up;	  /* their file systems did not answer */
+	/* What did not answer on the first of them; empty: unknown. */
+	char silent_device[WORKER_WHAT_BYTES];
+	/* The first file or process that did not answer in time; empty: none. */
+	char silent[WORKER_WHAT_BYTES];
+	int last_status;	/* of the last one that died by itself, as from waitpid() */
 	char cannot_start[256]; /* the reason; empty: no failure to start a worker */
 };
 

@@ -198,7 +198,7 @@ TEST(debug_files_of_a_file_that_is_gone)
 	leave_folder();
 }
 
-/* That no descriptor is left, or nobody has the time to look, does not mean that there is no debug file. */
+/* A search that fails for want of descriptors, or of time, does not show that there is no debug file. */
 TEST(debug_files_that_cannot_be_looked_for_now)
 {
 	struct rlimit before, few;

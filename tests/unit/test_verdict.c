@@ -640,8 +640,7 @@ TEST(verdict_on_cpus_that_were_offline)
 	CHECK(strstr(text, "2 CPUs were offline at times: 2.44 CPU seconds without samples\n") !=
 	      NULL);
 	CHECK(strstr(text, "a CPU that came online was not sampled at once, and some names may be "
-			   "wrong: cannot "
-			   "map the event buffer of CPU 5") != NULL);
+			   "wrong: cannot map the event buffer of CPU 5") != NULL);
 	free(text);
 	symbolizer_free(names.symbolizer);
 }

@@ -972,7 +972,7 @@ TEST(worker_parser_that_waits)
 	worker_free(worker);
 }
 
-/* What one user's file systems do not answer leaves the files of others all of their time. */
+/* If one user's file systems do not answer, the files of others keep all of their time. */
 TEST(worker_has_less_time_only_for_who_was_late)
 {
 	struct worker *worker = open_worker();

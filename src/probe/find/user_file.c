@@ -128,8 +128,8 @@ static int add_debug_file(struct user_file *file, const struct debug_places *pla
 	struct elf_image image;
 	int err;
 
-	if (worker_is_passing(
-		    fd)) /* without its functions, there would seem to be none of such a name */
+	/* Without its functions, there would seem to be none of such a name. */
+	if (worker_is_passing(fd))
 		return error_set(error, -EIO, "its debug file could not be opened now");
 	if (fd < 0 || elf_image_open(&image, fd, &ignored) < 0)
 		return 0;
