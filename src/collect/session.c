@@ -1011,6 +1011,26 @@ static int follow_cpu(struct session *session, uint32_t cpu, bool is_again)
 	return err < 0 ? err : is_sampled;
 }
 
+/* CPUs that came online after the list was read, but before changes were reported, are watched with the first poll. */
+static int find_late_cpus(struct session *session, struct error *error)
+{
+	const struct cpus *known = session->options.online;
+	cleanup(cpus_clear) struct cpus online = {0};
+	size_t i, k = 0;
+
+	if (cpus_read(&online, "online", error) < 0)
+		return error->code;
+	for (i = 0; i < online.nr; i++) {
+		while (k < known->nr && known->numbers[k] < online.numbers[i])
+			k++;
+		if ((k == known->nr || known->numbers[k] != online.numbers[i]) &&
+		    ARRAY_ADD(session->late_cpus, session->nr_late_cpus, session->cap_late_cpus,
+			      online.numbers[i]) < 0)
+			return error_no_memory(error, "");
+	}
+	return 0;
+}
+
 /* The next CPU that changed, or one of the first *nr_late that are to be tried again. */
 static bool next_cpu(struct session *session, size_t *nr_late, uint32_t *cpu)
 {
@@ -1380,6 +1400,8 @@ int session_start(struct session *session, struct error *error)
 
 	if (absence_begin(&session->absence, cpus, nr_cpus) < 0)
 		return error_no_memory(error, "");
+	if (find_late_cpus(session, error) < 0)
+		return error->code;
 	for (i = 0; !session->probing && (waits = next_waits(session, &i));)
 		if (sampler_attach_waits(waits->sampler, error) < 0)
 			return error->code;

@@ -550,7 +550,7 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 		    unwinding->nr_crowded);
 	if (unwinding->nr_files_left_out)
 		say(verdict, "stacks",
-		    "%zu files have no unwind table (too many files): frame pointers only",
+		    "%zu files at a time had no unwind table (too many files): frame pointers only",
 		    unwinding->nr_files_left_out);
 	if (unwinding->nr_too_large)
 		say(verdict, "stacks",

@@ -310,6 +310,38 @@ TEST(unwinder_counts_files_that_can_have_no_table)
 	world_close(&world);
 }
 
+/* A process that was published while all table numbers were taken is published anew as soon as there are some. */
+TEST(unwinder_makes_up_for_files_left_out)
+{
+	struct mappings *many = mappings_new(), *two = mappings_new();
+	uint64_t start_time_ns, exec_id;
+	struct world world;
+	uint32_t i;
+
+	world_open(&world, POOL_BYTES);
+	for (i = 0; i < UNWIND_MAX_TABLES - 1; i++)
+		(void)add_mapping(&many, MAPPING_FILE, i);
+	for (i = 0; i < 2; i++)
+		(void)add_mapping(&two, MAPPING_FILE, UNWIND_MAX_TABLES + i);
+	publish(&world, PID, many);
+	publish(&world, PID + 1, two);
+	CHECK_EQ(mapping_of(find_process(&world, PID + 1), 0)->kind, UNWIND_BY_FRAME_POINTER);
+	CHECK_EQ(cost_of(&world).nr_files_left_out, 2);
+	world_end_epoch(&world, 0);
+	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), 0);
+	unwinder_forget(world.unwinder, PID);
+	world_end_epoch(&world, 1);
+	world_end_epoch(&world, 2);
+	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), PID + 1);
+	publish(&world, PID + 1, two);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(mapping_of(find_process(&world, PID + 1), i)->kind, UNWIND_BY_TABLE);
+	CHECK_EQ(cost_of(&world).nr_files_left_out, 2);
+	mappings_unref(many);
+	mappings_unref(two);
+	world_close(&world);
+}
+
 /* Files come and go: one that no process has mapped any more gives its table number to another. */
 TEST(unwinder_gives_table_numbers_to_other_files)
 {

@@ -81,6 +81,7 @@ struct unwinder {
 		retired; /* lists of numbers without a file: to be used again; from the next epoch on */
 	size_t nr_unused;	      /* in both lists */
 	struct u64_map table_of_file; /* file number → table number, or LEFT_OUT */
+	size_t nr_left_out;	      /* of these */
 	uint32_t *stale;	      /* pids; some may be unpublished by now */
 	size_t nr_stale, stale_capacity;
 	uint32_t *due; /* tables to be requested when their files were looked at */
@@ -233,8 +234,10 @@ static int64_t table_of_file(struct unwinder *unwinder, uint32_t file)
 			(void)u64_map_remove(&unwinder->table_of_file, file);
 			return -ENOMEM;
 		}
-		unwinder->cost.nr_files_left_out += number < 0;
 		number = number < 0 ? LEFT_OUT : number;
+		unwinder->nr_left_out += number == LEFT_OUT;
+		if (unwinder->cost.nr_files_left_out < unwinder->nr_left_out)
+			unwinder->cost.nr_files_left_out = unwinder->nr_left_out;
 		/* Cannot fail: the key exists. */
 		(void)u64_map_set(&unwinder->table_of_file, file, (uint64_t)number);
 	}
@@ -738,25 +741,40 @@ void unwinder_mark_stale(struct unwinder *unwinder, uint32_t pid)
 	process->is_stale = 1;
 }
 
-/* Marks the tables that published processes refer to. */
-static void mark_mapped(struct unwinder *unwinder)
+/* Calls visit for all mappings of published processes. */
+static void visit_mappings(struct unwinder *unwinder,
+			   void (*visit)(struct unwinder *unwinder, uint32_t pid,
+					 const struct unwind_mapping *mapping))
 {
 	const struct unwind_process_set *set;
 	uint32_t i;
 	size_t k;
 
 	for (i = 0; (set = unwind_pool_set(unwinder->pool, i / UNWIND_PROCESS_WAYS)); i++) {
-		uint64_t slot = set->slots[i % UNWIND_PROCESS_WAYS];
+		const uint64_t slot = set->slots[i % UNWIND_PROCESS_WAYS];
 		const struct unwind_process *process = process_at(unwinder, slot);
 
-		for (k = 0; slot && k < process->nr_mappings; k++) {
-			const struct unwind_mapping *mapping =
-				(const struct unwind_mapping *)(process + 1) + k;
-
-			if (mapping->kind == UNWIND_BY_TABLE)
-				unwinder->tables[mapping->table].is_mapped = true;
-		}
+		for (k = 0; slot && k < process->nr_mappings; k++)
+			visit(unwinder, (uint32_t)(slot >> 32),
+			      (const struct unwind_mapping *)(process + 1) + k);
 	}
+}
+
+/* Marks the table that a mapping refers to. */
+static void mark_mapped(struct unwinder *unwinder, uint32_t pid,
+			const struct unwind_mapping *mapping)
+{
+	(void)pid;
+	if (mapping->kind == UNWIND_BY_TABLE)
+		unwinder->tables[mapping->table].is_mapped = true;
+}
+
+/* Marks a process that has no table for a mapping: it has no file, or that was left out. */
+static void mark_lacking(struct unwinder *unwinder, uint32_t pid,
+			 const struct unwind_mapping *mapping)
+{
+	if (mapping->kind == UNWIND_BY_FRAME_POINTER)
+		unwinder_mark_stale(unwinder, pid);
 }
 
 /* Takes back the number of a file; the next mapping of the file gets another one. */
@@ -775,13 +793,11 @@ static void retire(struct unwinder *unwinder, uint32_t number)
 /* Takes back the numbers of files that are not mapped, if few are left. */
 static void retire_unmapped(struct unwinder *unwinder)
 {
-	const struct u64_map_slot *slot;
-	size_t position = 0;
 	uint32_t number;
 
 	if (unwinder->nr_tables - unwinder->nr_unused < MANY_TABLES)
 		return;
-	mark_mapped(unwinder);
+	visit_mappings(unwinder, mark_mapped);
 	for (number = VDSO_TABLE + 1; number < unwinder->nr_tables; number++) {
 		struct table *table = &unwinder->tables[number];
 
@@ -789,9 +805,25 @@ static void retire_unmapped(struct unwinder *unwinder)
 			retire(unwinder, number);
 		table->is_mapped = false;
 	}
+}
+
+/*
+ * Gives files that were left out another chance, if there are numbers now: the processes that may have mapped one are
+ * published anew.
+ */
+static void take_left_out(struct unwinder *unwinder)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	if (!unwinder->nr_left_out ||
+	    (!unwinder->unused && unwinder->nr_tables == UNWIND_MAX_TABLES))
+		return;
 	while ((slot = u64_map_next(&unwinder->table_of_file, &position)))
 		if (slot->value == LEFT_OUT && u64_map_remove(&unwinder->table_of_file, slot->key))
 			position--; /* another one may have moved to this slot */
+	unwinder->nr_left_out = 0;
+	visit_mappings(unwinder, mark_lacking);
 }
 
 void unwinder_epoch_ends(struct unwinder *unwinder)
@@ -810,6 +842,7 @@ void unwinder_epoch_ended(struct unwinder *unwinder, uint32_t epoch)
 		unwinder->tables[number].next = unwinder->unused;
 		unwinder->unused = number;
 	}
+	take_left_out(unwinder);
 	retire_unmapped(unwinder);
 	drop_unused(unwinder);
 }
