@@ -439,13 +439,13 @@ static int glob_prepare(struct glob *glob)
 
 /* --- regular expressions: limits -------------------------------------------------------------- */
 
-#define REGEX_COPIES_MAX 2000 /* characters, after expanding all repetitions */
+#define REGEX_COPIES_MAX 2000 /* characters and operators, after expanding all repetitions */
 #define REGEX_DEPTH_MAX	 64
 
 struct regex_group {
 	size_t at;
-	size_t size; /* in characters so far, expanded */
-	size_t last; /* characters of the last item, the one a repetition applies to */
+	size_t size; /* in characters and operators so far, expanded */
+	size_t last; /* those of the last item, the one a repetition applies to */
 };
 
 struct regex_scan {
@@ -471,6 +471,13 @@ static void add_last(struct regex_scan *scan, size_t size)
 {
 	innermost(scan)->last = size;
 	innermost(scan)->size += size;
+}
+
+/* Adds an operator to the last item. */
+static void extend_last(struct regex_scan *scan)
+{
+	innermost(scan)->last++;
+	innermost(scan)->size++;
 }
 
 static int open_regex_group(struct regex_scan *scan)
@@ -580,7 +587,7 @@ static int read_counts(struct regex_scan *scan)
 	return repeat_last(scan, open, most ? most : 1);
 }
 
-/* `+` is expanded to one item and a starred one. */
+/* `+` is expanded to one item and a starred one. `*` and `?` are copied with their item: a row of them is no bargain. */
 static int read_operator(struct regex_scan *scan)
 {
 	size_t at = scan->at;
@@ -593,7 +600,9 @@ static int read_operator(struct regex_scan *scan)
 		innermost(scan)->last = 0;
 	else if (c == '+')
 		return repeat_last(scan, at, 2);
-	else if (!strchr("*?", c))
+	else if (strchr("*?", c))
+		extend_last(scan);
+	else
 		add_last(scan, 1);
 	return 0;
 }
