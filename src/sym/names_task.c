@@ -424,6 +424,8 @@ static int find_in_file(struct worker_job *job, struct names_state *state,
 	bool is_read = job->fd >= 0 && elf_image_open(&image, job->fd, NULL) == 0;
 	int err;
 
+	if (worker_is_passing(job->fd)) /* it may be readable the next time */
+		return job->fd;
 	if (is_read && question->is_same_build &&
 	    !elf_image_has_build_id(&image, known->build_id, known->build_id_bytes)) {
 		elf_image_close(&image);

@@ -473,7 +473,7 @@ static void drop_unused(struct unwinder *unwinder)
 /* True for errors after which a table may be compiled later: of memory, of workers, and of time limits. */
 static bool is_temporary(int err)
 {
-	return err == -ENOMEM || worker_may_answer_later(err);
+	return worker_is_passing(err) && err != -EHOSTDOWN;
 }
 
 static void take_table(struct unwinder *unwinder, struct made_table *made)
