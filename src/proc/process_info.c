@@ -158,30 +158,13 @@ uint64_t process_nr_threads(void)
 	return file && fscanf(file, "%*s %*s %*s %*u/%llu", &nr) == 1 ? nr : 0;
 }
 
-/* Reads for how long, and how often, our own process has waited for a CPU; 0: the kernel does not tell. */
-static void read_delays(unsigned long long *ret_ns, unsigned long long *ret_nr)
-{
-	cleanup_file FILE *file = fopen("/proc/self/schedstat", "re");
-
-	if (!file || fscanf(file, "%*u %llu %llu", ret_ns, ret_nr) != 2)
-		*ret_ns = *ret_nr = 0;
-}
-
 /* Our own process has waited at least once, when it was created. */
 bool process_has_delays(void)
 {
-	unsigned long long ns, nr;
+	cleanup_file FILE *file = fopen("/proc/self/schedstat", "re");
+	unsigned long long nr_waits;
 
-	read_delays(&ns, &nr);
-	return nr > 0;
-}
-
-uint64_t process_delay_ns(void)
-{
-	unsigned long long ns, nr;
-
-	read_delays(&ns, &nr);
-	return ns;
+	return file && fscanf(file, "%*u %*u %llu", &nr_waits) == 1 && nr_waits;
 }
 
 uint64_t process_sysctl(const char *path, uint64_t fallback)

@@ -45,9 +45,6 @@ uint64_t process_nr_threads(void);
  */
 bool process_has_delays(void);
 
-/* For how long the first thread of our own process has waited for a CPU; 0 if the kernel does not account it. */
-uint64_t process_delay_ns(void);
-
 /* The number in /proc/sys/PATH, or fallback if it can't be read. */
 uint64_t process_sysctl(const char *path, uint64_t fallback);
 

@@ -28,11 +28,9 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/file/fd_io.h"
 #include "base/file/read_budget.h"
 #include "base/isolated.h"
-#include "proc/process_info.h"
 #include "worker/confine.h"
 #include "worker/message.h"
 
@@ -112,36 +110,13 @@ static void deliver(const struct opener_call *call, size_t bytes, int handle,
 		(void)close(fd);
 }
 
-/* Of the opener: not_worked_ns() when it began its call, and process_delay_ns() when that was last read. */
-static uint64_t began_ns, delay_ns;
-
-static uint64_t not_worked_ns(void)
-{
-	return clock_now_ns() - clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-/*
- * For how long the opener's call has waited for others, but not for a CPU. Short waits are not worth a closer look; the
- * two clocks do not agree to the nanosecond.
- */
-static uint64_t waited_ns(void)
-{
-	const int64_t ns = (int64_t)(not_worked_ns() - began_ns);
-	const uint64_t before_ns = delay_ns;
-
-	if (ns < (int64_t)(10 * NS_PER_MS))
-		return 0;
-	delay_ns = process_delay_ns();
-	return (uint64_t)ns > delay_ns - before_ns ? (uint64_t)ns - (delay_ns - before_ns) : 0;
-}
-
 /* Waits until stook reads, if the socket is full. */
-static void send_reply(struct opener_reply *reply, size_t bytes, const int *fds, size_t nr_fds)
+static void send_reply(const struct opener_reply *reply, size_t bytes, const int *fds,
+		       size_t nr_fds)
 {
 	struct pollfd writable = {.fd = WORKER_CONTROL_FD, .events = POLLOUT};
 	int err;
 
-	reply->waited_us = (uint32_t)(waited_ns() / NS_PER_US);
 	while ((err = message_send(WORKER_CONTROL_FD, reply,
 				   offsetof(struct opener_reply, bytes) + bytes, fds, nr_fds)) ==
 	       -EAGAIN)
@@ -337,7 +312,6 @@ static int run_opener(const struct worker_task *tasks, size_t nr_tasks)
 		int fd;
 		ssize_t nr = message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, &fd, 1);
 
-		began_ns = not_worked_ns();
 		if (nr < 0)
 			return nr != -ECONNRESET;
 		if (nr < (ssize_t)offsetof(struct opener_call, paths) ||

@@ -84,30 +84,15 @@
  * there was none for a while: samples wait for the answers. A user may be many arrangers, so every fourth failure in
  * all counts for each of them, but not for the host's root. Failures so old are not counted any more, nor are those of
  * a file that was not given up.
- *
- * A server may answer each request in time and yet slowly, so that nothing hangs and all others wait. So for arrangers
- * other than the host's root, waits of the opener that end, but took longer than a disk does (SLOW_NS), are added up, and
- * each OPEN_NS counts as one in vain; a parser may wait for a file no longer in all than at a time; and after
- * ARRANGER_LATE_MAX of these, nothing of an arranger is used for a while.
  */
-#define SLOW_NS (20 * NS_PER_MS) /* for a file */
-#define SLOW_PROCESS_NS \
-	(250 * NS_PER_MS) /* for what a process tells, which may be busy with its own mappings */
-#define DEVICE_LATE_MAX	  2
-#define DEVICES_MAX	  16 /* that are remembered; then the oldest is forgotten */
-#define ARRANGERS_MAX	  16 /* likewise */
-#define ALL_LATE_SHARE	  4
-#define DEVICE_REST_NS	  (60 * NS_PER_SEC)
-#define MAX_HALVINGS	  3
-#define ARRANGER_LATE_MAX 8
-#define LATE_HALVINGS	  2 /* for a device that was late once */
-#define FORGIVEN_NS	  (600 * NS_PER_SEC)
-
-/*
- * In place of a device: a place where debug files are searched, which is another one than that of the file that they
- * belong to. `minor` is the place.
- */
-#define SEARCHED_DEVICE (WORKER_NO_DEVICE - 1)
+#define DEVICE_LATE_MAX 2
+#define DEVICES_MAX	16 /* that are remembered; then the oldest is forgotten */
+#define ARRANGERS_MAX	16 /* likewise */
+#define ALL_LATE_SHARE	4
+#define DEVICE_REST_NS	(60 * NS_PER_SEC)
+#define MAX_HALVINGS	3
+#define LATE_HALVINGS	2 /* for a device that was late once */
+#define FORGIVEN_NS	(600 * NS_PER_SEC)
 
 /* In place of an arranger: unknown; a task of the opener, which looks at many; none. */
 #define ARRANGER_UNKNOWN ((uint64_t)(uid_t)-1)
@@ -121,13 +106,9 @@
 /* At most so many looks are at files, and so many at all else: anybody can make more of one kind than is looked at. */
 #define KIND_LOOKS_MAX 48
 
-/*
- * A parser waits for one file at a time, but its next request may be read before the opener's replies to the last two,
- * and one call may be an earlier parser's. One that does not wait must not take the places of looks.
- */
-#define PARSER_CALLS_MAX 4
-#define LOOKS_MAX	 64
-#define CALLS_MAX	 (LOOKS_MAX + PARSER_CALLS_MAX * NR_PARSERS + 1)
+/* Each parser can wait for one file, and one call may be stale; the others are looks. */
+#define LOOKS_MAX 64
+#define CALLS_MAX (LOOKS_MAX + 2 * NR_PARSERS + 1)
 
 struct process {
 	pid_t pid; /* 0: none */
@@ -161,7 +142,6 @@ struct parser_process {
 	uint64_t deadline_ns;
 	/* When its CPU time was last read, and when that last had another value than before, or the question was asked. */
 	uint64_t looked_ns, seen_ns, seen_cpu_ns;
-	uint64_t waited_ns; /* for bytes of its file, as far as that was seen */
 	unsigned nr_wants;
 	uint32_t owed;	  /* the delivery that worker_answer() makes; 0: none */
 	uint64_t owed_ns; /* since then */
@@ -195,8 +175,6 @@ struct lateness {
 	uint64_t arranger;
 	unsigned nr;
 	uint64_t last_ns;
-	uint64_t waited_ns,
-		waited_since_ns; /* not in vain, within DEVICE_REST_NS; not counted in nr */
 };
 
 struct worker {
@@ -411,7 +389,7 @@ static void blame(struct worker *worker, const struct worker_file *file, const c
 	struct bad_file *bad = file->inode ? find_bad(worker, file) : NULL;
 
 	worker->failed_ns = clock_now_ns();
-	if (!file->inode || file->major == SEARCHED_DEVICE)
+	if (!file->inode)
 		return;
 	if (!bad) {
 		bad = &worker->bad_files[worker->nr_bad_files++ % BAD_FILES_MAX];
@@ -465,18 +443,6 @@ static struct lateness *find_lateness(struct worker *worker, uint64_t arranger)
 	return NULL;
 }
 
-/* Likewise; adds it if it is not there. */
-static struct lateness *lateness_of(struct worker *worker, uint64_t arranger)
-{
-	struct lateness *lateness = find_lateness(worker, arranger);
-
-	if (lateness)
-		return lateness;
-	lateness = &worker->late[worker->nr_arrangers++ % ARRANGERS_MAX];
-	*lateness = (struct lateness){.arranger = arranger};
-	return lateness;
-}
-
 /* Keeps the first text only. */
 static void keep_first(char kept[WORKER_WHAT_BYTES], const char *text)
 {
@@ -487,9 +453,13 @@ static void keep_first(char kept[WORKER_WHAT_BYTES], const char *text)
 /* Notes that a worker waited for this file in vain, or for what else is its arranger's. what: for the verdict. */
 static void note_late(struct worker *worker, const struct worker_file *file, const char *what)
 {
-	struct lateness *lateness = lateness_of(worker, file->arranger);
+	struct lateness *lateness = find_lateness(worker, file->arranger);
 	struct late_device *device = find_device(worker, file);
 
+	if (!lateness) {
+		lateness = &worker->late[worker->nr_arrangers++ % ARRANGERS_MAX];
+		*lateness = (struct lateness){.arranger = file->arranger};
+	}
 	count_late(lateness);
 	count_late(&worker->late_in_all);
 	keep_first(worker->troubles.silent, what);
@@ -506,40 +476,16 @@ static void note_late(struct worker *worker, const struct worker_file *file, con
 	keep_first(worker->troubles.silent_device, what);
 }
 
-/* Adds up waits that were not in vain: see SLOW_NS. */
-static void add_wait(struct worker *worker, const struct worker_file *file, uint64_t ns,
-		     const char *what)
-{
-	struct lateness *lateness = lateness_of(worker, file->arranger);
-	const uint64_t now_ns = clock_now_ns();
-
-	if (now_ns - lateness->waited_since_ns > DEVICE_REST_NS) {
-		lateness->waited_since_ns = now_ns;
-		lateness->waited_ns = 0;
-	}
-	lateness->waited_ns += ns;
-	if (lateness->waited_ns < OPEN_NS)
-		return;
-	lateness->waited_ns = 0;
-	note_late(worker, file, what);
-}
-
-/* How many workers waited in vain for what is this arranger's, lately. */
-static unsigned nr_late_for(struct worker *worker, uint64_t arranger)
-{
-	const struct lateness *lateness = find_lateness(worker, arranger);
-	const unsigned of_all = arranger ? nr_late_of(&worker->late_in_all) / ALL_LATE_SHARE : 0;
-	const unsigned own = lateness ? nr_late_of(lateness) : 0;
-
-	return own > of_all ? own : of_all;
-}
-
 /* The time for a file is halved so many times: see DEVICE_LATE_MAX. */
 static unsigned halvings_for(struct worker *worker, const struct worker_file *file)
 {
 	const struct late_device *device = find_device(worker, file);
-	const unsigned nr = nr_late_for(worker, file->arranger);
+	const struct lateness *lateness = find_lateness(worker, file->arranger);
+	const unsigned of_all =
+		file->arranger ? nr_late_of(&worker->late_in_all) / ALL_LATE_SHARE : 0;
+	unsigned nr = lateness ? nr_late_of(lateness) : 0;
 
+	nr = nr > of_all ? nr : of_all;
 	if (nr > MAX_HALVINGS)
 		return MAX_HALVINGS;
 	return nr < LATE_HALVINGS && device && device->nr_late ? LATE_HALVINGS : nr;
@@ -563,17 +509,12 @@ static bool is_device_given_up(struct worker *worker, const struct worker_file *
 	return nr >= DEVICE_ABANDONED_MAX;
 }
 
-/*
- * True if too many processes cannot be killed that wait for what is this arranger's, or for anything, or too many
- * waited for it lately.
- */
-static bool is_arranger_given_up(struct worker *worker, uint64_t arranger)
+/* True if too many processes cannot be killed that wait for what is this arranger's, or for anything. */
+static bool is_arranger_given_up(const struct worker *worker, uint64_t arranger)
 {
 	const bool is_bound_by_all = arranger && arranger != ARRANGER_TASK;
 	size_t i, nr = 0;
 
-	if (is_bound_by_all && nr_late_for(worker, arranger) >= ARRANGER_LATE_MAX)
-		return true;
 	for (i = 0; i < worker->nr_killed; i++)
 		nr += worker->killed[i].is_abandoned && worker->killed[i].file.arranger == arranger;
 	return nr >= (arranger ? ARRANGER_ABANDONED_MAX : ABANDONED_MAX) ||
@@ -1201,23 +1142,6 @@ static bool take_ready(struct worker *worker, const struct opener_reply *reply)
 	return true;
 }
 
-/* Notes how long the opener says that it has waited in its oldest call, which is finished. */
-static void note_wait(struct worker *worker, uint64_t ns)
-{
-	const uint64_t most_ns = clock_now_ns() - worker->opener_began_ns;
-	struct open_request *first = worker->calls[0];
-	char text[WORKER_WHAT_BYTES];
-
-	ns = ns < most_ns ? ns : most_ns;
-	if (ns < (first->file.inode ? SLOW_NS : SLOW_PROCESS_NS) || is_task(first))
-		return;
-	find_arranger(first);
-	if (!first->file.arranger)
-		return;
-	describe_call(worker, first, text);
-	add_wait(worker, &first->file, ns, text);
-}
-
 static void read_opener(struct worker *worker)
 {
 	static const size_t least = offsetof(struct opener_reply, bytes);
@@ -1252,7 +1176,6 @@ static void read_opener(struct worker *worker)
 		}
 		if (is_ready || !reply.is_last) /* mappings of a large process */
 			continue;
-		note_wait(worker, reply.waited_us * NS_PER_US);
 		drop_first_call(worker);
 		set_deadline(worker);
 	}
@@ -1403,19 +1326,6 @@ static int error_of_task(int err)
 	return err == -ENOMEM ? -ENOBUFS : err;
 }
 
-/* What is to blame if the opener hangs while it opens a file at this place. */
-static struct worker_file file_at(const struct worker_file *asked, const struct worker_want *want,
-				  const struct worker_place *place)
-{
-	/* Its own file, or what its process has written. */
-	if (place->is_handle || place->is_written)
-		return *asked;
-	return (struct worker_file){.major = SEARCHED_DEVICE,
-				    .minor = want->kind << 16 | (want->place & 0xffff),
-				    .inode = 1,
-				    .arranger = asked->arranger};
-}
-
 /* Handles a request of the parser for another file. */
 static void look_for(struct worker *worker, enum parser number, const struct parser_reply *reply)
 {
@@ -1424,7 +1334,6 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	struct worker_place place = {.root_fd = -1};
 	uint64_t began_ns = clock_now_ns();
 	struct open_request *request;
-	struct worker_file file;
 	int err = -ENODATA;
 
 	if (want->build_id_bytes <= WORKER_ID_BYTES &&
@@ -1436,9 +1345,6 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 		return;
 	}
 	parser->deadline_ns += clock_now_ns() - began_ns;
-	file = file_at(&parser->question.file, want, &place);
-	if (err == 0 && is_device_given_up(worker, &file))
-		err = -EHOSTDOWN;
 	if (err < 0) {
 		deliver_failure(parser, reply->delivery, err);
 		return;
@@ -1469,25 +1375,22 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	request->call.first = want->first;
 	memcpy(request->call.paths, place.paths, place.nr);
 	request->path_bytes = place.nr;
-	request->file = file;
+	request->file = parser->question.file;
 	call_opener(worker, request);
-}
-
-/* How many files the opener has yet to pass to a parser, as far as is known. */
-static size_t nr_calls_for(const struct worker *worker, const struct parser_process *parser)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < worker->nr_calls; i++)
-		nr += !is_look(worker->calls[i]) && !is_task(worker->calls[i]) &&
-		      parser == &worker->parsers[worker->calls[i]->call.parser];
-	return nr;
 }
 
 /* True if a parser waits for a file that was requested, or for our answer. */
 static bool waits_for_others(const struct worker *worker, const struct parser_process *parser)
 {
-	return parser->owed || nr_calls_for(worker, parser) > 0;
+	size_t i;
+
+	if (parser->owed)
+		return true;
+	for (i = 0; i < worker->nr_calls; i++)
+		if (!is_look(worker->calls[i]) && !is_task(worker->calls[i]) &&
+		    parser == &worker->parsers[worker->calls[i]->call.parser])
+			return true;
+	return false;
 }
 
 /* True if a parser waits for an opener that has yet to start. */
@@ -1501,25 +1404,19 @@ static bool is_stalled(struct worker *worker, struct parser_process *parser)
 {
 	const uint64_t now_ns = clock_now_ns();
 	const uint64_t most_ns = STALL_NS >> halvings_for(worker, &parser->question.file);
-	const uint64_t since_ns = now_ns - parser->looked_ns;
-	bool waits;
 	uint64_t cpu_ns;
 
 	if (parser->is_stopped) /* by us; when we did not run for long, neither did pace() */
 		return false;
-	if (since_ns < STALL_LOOK_NS)
+	if (now_ns - parser->looked_ns < STALL_LOOK_NS)
 		return false;
 	parser->looked_ns = now_ns;
 	cpu_ns = cpu_ns_of(&parser->process);
-	waits = !waits_for_others(worker, parser) && is_waiting(&parser->process);
 	if (cpu_ns != parser->seen_cpu_ns || waits_for_others(worker, parser)) {
 		parser->seen_cpu_ns = cpu_ns;
 		parser->seen_ns = now_ns;
 	}
-	/* If we did not run for long, we do not know for how much of that time it waited. */
-	if (waits && parser->question.file.arranger)
-		parser->waited_ns += since_ns < 2 * STALL_LOOK_NS ? since_ns : STALL_LOOK_NS;
-	return waits && (now_ns - parser->seen_ns >= most_ns || parser->waited_ns >= most_ns);
+	return now_ns - parser->seen_ns >= most_ns && is_waiting(&parser->process);
 }
 
 /* Stops parsers that work, or lets them go on. A stopped one cannot finish, so idle ones are never stopped. */
@@ -1593,11 +1490,10 @@ static void read_parser(struct worker *worker, enum parser number)
 			fail(worker, parser, -EPROTO);
 			return;
 		}
-		if (reply.kind == PARSER_WANTS && parser->nr_wants++ < QUESTION_WANTS_MAX &&
-		    !parser->owed && nr_calls_for(worker, parser) < PARSER_CALLS_MAX) {
+		if (reply.kind == PARSER_WANTS && parser->nr_wants++ < QUESTION_WANTS_MAX) {
 			look_for(worker, number, &reply);
 			parser->seen_ns = clock_now_ns();
-			break; /* the opener's replies are read before its next request */
+			continue;
 		}
 		if (reply.kind != PARSER_DONE || reply.err > 0) {
 			fail(worker, parser, -EPROTO);
@@ -1868,7 +1764,6 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 	asked->nr_wants = 0;
 	asked->owed = 0;
 	asked->seen_ns = clock_now_ns();
-	asked->waited_ns = 0;
 	asked->deadline_ns = asked->seen_ns + question->most_ns;
 	if (request)
 		call_opener(worker, request);

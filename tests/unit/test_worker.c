@@ -40,8 +40,6 @@ enum {
 	TASK_KEEP,
 	TASK_FLOOD,
 	TASK_WANT_ENDLESSLY,
-	TASK_WANT_AT_ONCE,
-	TASK_DRIP,
 	TASK_LIE,
 	TASK_GIVE_UP,
 	TASK_SYSTEM_CALL,
@@ -178,32 +176,6 @@ __attribute__((noreturn)) static int want_endlessly(struct worker_job *job, void
 		(void)worker_want(job, &want);
 }
 
-/* The first job of its worker: requests many files without waiting for one. */
-static int want_at_once(struct worker_job *job, void **state)
-{
-	struct parser_reply message = {
-		.job = 1, .kind = PARSER_WANTS, .want = {.kind = WANT_DEBUG_FILE, .name = "abc"}};
-
-	for (message.delivery = 1; message.delivery < 20; message.delivery++)
-		(void)message_send(WORKER_CONTROL_FD, &message, sizeof(message), NULL, 0);
-	return wait_in_kernel(job, state);
-}
-
-/* Three seconds of short waits, with some work in between. */
-static int drip(struct worker_job *job, void **state)
-{
-	int i;
-
-	for (i = 0; i < 15; i++) {
-		const uint64_t until_ns = clock_now_ns() + 2 * NS_PER_MS;
-
-		while (clock_now_ns() < until_ns)
-			;
-		(void)usleep(200000);
-	}
-	return give(job, "dripped", 7);
-}
-
 static int lie(struct worker_job *job, void **state)
 {
 	job->answer_bytes = 1000; /* but nothing was written */
@@ -290,8 +262,6 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 		[TASK_KEEP] = {"keep", keep},
 		[TASK_FLOOD] = {"flood", flood},
 		[TASK_WANT_ENDLESSLY] = {"want endlessly", want_endlessly},
-		[TASK_WANT_AT_ONCE] = {"want at once", want_at_once},
-		[TASK_DRIP] = {"drip", drip},
 		[TASK_LIE] = {"lie", lie},
 		[TASK_GIVE_UP] = {"give up", give_up},
 		[TASK_SYSTEM_CALL] = {"system call", call_system},
@@ -784,25 +754,17 @@ TEST(worker_gives_up_a_file)
 	worker_free(worker);
 }
 
-/* Returns the number of our child processes that have not exited yet, up to 8. */
-static size_t find_children(pid_t pids[8])
+/* Signals one of our child processes that has not exited yet, if there is any. */
+static void signal_a_child(unsigned number, int signal_number)
 {
 	cleanup_file FILE *file = fopen("/proc/thread-self/children", "re");
+	pid_t pids[8];
 	size_t nr = 0;
 
 	if (!file)
 		SKIP("needs CONFIG_PROC_CHILDREN");
-	while (nr < 8 && fscanf(file, "%d", &pids[nr]) == 1)
+	while (nr < ARRAY_SIZE(pids) && fscanf(file, "%d", &pids[nr]) == 1)
 		nr++;
-	return nr;
-}
-
-/* Signals one of them, if there is any. */
-static void signal_a_child(unsigned number, int signal_number)
-{
-	pid_t pids[8];
-	const size_t nr = find_children(pids);
-
 	if (nr)
 		(void)kill(pids[number % nr], signal_number);
 }
@@ -879,23 +841,6 @@ static void wait_for_looks(struct looking *looking)
 	CHECK(!worker_is_looking(looking->worker));
 }
 
-/* Stops the opener, which has nothing to do. */
-static void stop_opener(struct looking *looking)
-{
-	struct process_status status;
-	pid_t pids[8];
-	size_t nr, i;
-
-	process_table_distrust(looking->processes, clock_now_ns());
-	CHECK(process_table_ensure(looking->processes, 1, NULL, clock_now_ns()) >= 0);
-	wait_for_looks(looking);
-	nr = find_children(pids);
-	for (i = 0; i < nr; i++)
-		if (process_status_read(pids[i], &status) == 0 &&
-		    strcmp(status.comm, OPENER_NAME) == 0)
-			(void)kill(pids[i], SIGSTOP);
-}
-
 TEST(worker_looks_at_processes_and_files)
 {
 	const struct mapping *mapping;
@@ -949,7 +894,9 @@ TEST(worker_looks_past_what_does_not_answer)
 	int32_t pid = getpid(), parent = getppid();
 
 	open_looking(&looking);
-	stop_opener(&looking);
+	CHECK(process_table_ensure(looking.processes, 1, NULL, clock_now_ns()) >= 0);
+	wait_for_looks(&looking);
+	signal_a_child(0, SIGSTOP);
 	began_ns = clock_now_ns();
 	CHECK(process_table_ensure(looking.processes, pid, NULL, clock_now_ns()) >= 0);
 	CHECK(process_table_ensure(looking.processes, parent, NULL, clock_now_ns()) >= 0);
@@ -963,55 +910,6 @@ TEST(worker_looks_past_what_does_not_answer)
 	CHECK(!process_table_awaits(looking.processes, parent, NULL, 0));
 	CHECK_EQ(troubles_of(looking.worker).nr_openers_late, 1);
 	CHECK(strstr(troubles_of(looking.worker).silent, "process ") != NULL);
-	close_looking(&looking);
-}
-
-/* A parser that requests files without waiting for them, from an opener that hangs, takes no places of looks. */
-TEST(worker_parser_requests_one_file_at_a_time)
-{
-	struct worker_question question = question_of(TASK_WANT_AT_ONCE);
-	struct places places = {.nr = 1};
-	struct looking looking;
-	uint64_t began_ns;
-
-	open_looking(&looking);
-	stop_opener(&looking);
-	worker_place_add(&places.places[0], "/none");
-	places.places[0].root_fd = -1;
-	question.place = find_place;
-	question.context = &places;
-	began_ns = clock_now_ns();
-	check_failure(looking.worker, &question, -EPROTO);
-	CHECK(clock_now_ns() - began_ns < NS_PER_SEC / 2);
-	CHECK(process_table_ensure(looking.processes, getpid(), NULL, clock_now_ns()) >= 0);
-	wait_for_looks(&looking);
-	CHECK_EQ(process_table_nr_silent(looking.processes), 0);
-	close_looking(&looking);
-}
-
-/* A place of debug files that does not answer is given up, not the device of the file that they belong to. */
-TEST(worker_gives_up_a_place_of_debug_files)
-{
-	struct worker_question question = question_of(TASK_WANT);
-	struct places places = {.nr = 1};
-	struct looking looking;
-	int i;
-
-	open_looking(&looking);
-	worker_place_add(&places.places[0], "/none");
-	places.places[0].root_fd = -1;
-	question.file = (struct worker_file){250, 1, 4711};
-	question.place = find_place;
-	question.context = &places;
-	for (i = 0; i < 2; i++) {
-		stop_opener(&looking);
-		check_failure(looking.worker, &question, -ETIME);
-	}
-	check_failure(looking.worker, &question, -EHOSTDOWN);
-	CHECK_EQ(troubles_of(looking.worker).nr_devices_given_up, 1);
-	question.place = NULL;
-	question.task = TASK_ECHO;
-	check_answer(looking.worker, &question, "");
 	close_looking(&looking);
 }
 
@@ -1071,21 +969,6 @@ TEST(worker_parser_that_waits)
 	check_failure(worker, &question, -EHOSTDOWN);
 	question.file.minor++;
 	check_answer(worker, &question, "");
-	worker_free(worker);
-}
-
-/* A parser may wait for a user's file no longer in all than at a time; one that belongs to the host may be slow. */
-TEST(worker_parser_that_waits_again_and_again)
-{
-	struct worker *worker = open_worker();
-	struct worker_question question = question_of(TASK_DRIP);
-	const uint64_t began_ns = clock_now_ns();
-
-	question.file = (struct worker_file){250, 1, 4711, 1000};
-	check_failure(worker, &question, -ETIME);
-	CHECK(clock_now_ns() - began_ns < 5 * NS_PER_SEC / 2);
-	question.file.arranger = 0;
-	check_answer(worker, &question, "dripped");
 	worker_free(worker);
 }
 
