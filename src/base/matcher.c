@@ -587,7 +587,7 @@ static int read_counts(struct regex_scan *scan)
 	return repeat_last(scan, open, most ? most : 1);
 }
 
-/* `+` is expanded to one item and a starred one. `*` and `?` are copied with their item: a row of them is no bargain. */
+/* `+` is expanded to one item and a starred one. The other operators are copied as well, so they count. */
 static int read_operator(struct regex_scan *scan)
 {
 	size_t at = scan->at;
@@ -596,9 +596,10 @@ static int read_operator(struct regex_scan *scan)
 	if (c == '{')
 		return read_counts(scan);
 	scan->at++;
-	if (c == '|' || c == '^')
+	if (c == '|' || c == '^') {
 		innermost(scan)->last = 0;
-	else if (c == '+')
+		innermost(scan)->size++;
+	} else if (c == '+')
 		return repeat_last(scan, at, 2);
 	else if (strchr("*?", c))
 		extend_last(scan);

@@ -446,9 +446,6 @@ static enum file_state state_after(int err)
 	case -ETIME:
 	case -EIO: /* the opener died */
 	case -EBUSY:
-	case -EMFILE: /* there was no room for it, here or on the host */
-	case -ENFILE:
-	case -ENOMEM:
 	case -EOWNERDEAD:
 	case -EHOSTDOWN:
 		return FILE_SILENT;

@@ -33,7 +33,7 @@ enum file_state {
 	FILE_CLOSED,	 /* was open; closed to stay within the limit, or since nothing used it */
 	FILE_GONE,	 /* no such regular file existed when it was looked for */
 	FILE_REFUSED,	 /* we may not read it */
-	FILE_SILENT,	 /* given up until the next sweep: no answer in time, or no room for it */
+	FILE_SILENT,	 /* given up until the next sweep: its file system did not answer in time */
 	FILE_NOT_OPENED, /* not opened: no room for its root (proc/root_table) */
 	FILE_FORGOTTEN,	 /* the table has no file of that number any more */
 	NR_FILE_STATES,

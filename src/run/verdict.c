@@ -756,7 +756,7 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 	if (session->nr_files_silent)
 		say(verdict, "names",
 		    "%zu files with samples were given up: their file system did not answer in "
-		    "time, or there were no descriptors or memory for them",
+		    "time",
 		    session->nr_files_silent);
 	if (session->nr_processes_silent)
 		say(verdict, "names", "the mappings of %zu processes could not be read in time",

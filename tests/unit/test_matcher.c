@@ -220,16 +220,16 @@ TEST(matcher_refuses_regular_expressions_and_says_where)
 TEST(matcher_limits_what_a_regular_expression_takes)
 {
 	static const char copies[] = "too many repetitions";
-	char deep[256] = "", stars[] = "a************************{100}";
+	char deep[256] = "", stars[] = "a************************{100}",
+	     bars[] = "(||||||||||||||||||||||||){100}";
 
 	CHECK(!fits("(a{20}){20}b?", true, "b"));
 	check_refused("((a{255}){255}){255}", true, 9, copies);
 	check_refused("a{4294967297}", true, 1, copies);
 	check_refused("a{99999999999999999999999}", true, 1, copies);
 	check_refused("((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", true, 31, copies);
-	check_refused(
-		stars, true, 25,
-		copies); /* each is copied a hundred times, and all of them are taken together */
+	check_refused(stars, true, 25, copies);
+	check_refused(bars, true, 26, copies);
 	memset(deep, '(', 200);
 	check_refused(deep, true, 63, "parentheses nested too deep");
 	check_refused(deep, false, 63, "parentheses nested too deep");

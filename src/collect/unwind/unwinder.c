@@ -82,6 +82,7 @@ struct unwinder {
 	size_t nr_unused;	      /* in both lists */
 	struct u64_map table_of_file; /* file number → table number, or LEFT_OUT */
 	size_t nr_left_out;	      /* of these */
+	bool lacks_tables;	      /* a process may have been published with such a file */
 	uint32_t *stale;	      /* pids; some may be unpublished by now */
 	size_t nr_stale, stale_capacity;
 	uint32_t *due; /* tables to be requested when their files were looked at */
@@ -236,6 +237,7 @@ static int64_t table_of_file(struct unwinder *unwinder, uint32_t file)
 		}
 		number = number < 0 ? LEFT_OUT : number;
 		unwinder->nr_left_out += number == LEFT_OUT;
+		unwinder->lacks_tables |= number == LEFT_OUT;
 		if (unwinder->cost.nr_files_left_out < unwinder->nr_left_out)
 			unwinder->cost.nr_files_left_out = unwinder->nr_left_out;
 		/* Cannot fail: the key exists. */
@@ -808,21 +810,22 @@ static void retire_unmapped(struct unwinder *unwinder)
 }
 
 /*
- * Gives files that were left out another chance, if there are numbers now: the processes that may have mapped one are
- * published anew.
+ * Gives files that were left out another chance: they are looked up again with their mappings. If there are numbers now,
+ * the processes that may have mapped one are published anew.
  */
 static void take_left_out(struct unwinder *unwinder)
 {
 	const struct u64_map_slot *slot;
 	size_t position = 0;
 
-	if (!unwinder->nr_left_out ||
-	    (!unwinder->unused && unwinder->nr_tables == UNWIND_MAX_TABLES))
-		return;
-	while ((slot = u64_map_next(&unwinder->table_of_file, &position)))
+	while (unwinder->nr_left_out && (slot = u64_map_next(&unwinder->table_of_file, &position)))
 		if (slot->value == LEFT_OUT && u64_map_remove(&unwinder->table_of_file, slot->key))
 			position--; /* another one may have moved to this slot */
 	unwinder->nr_left_out = 0;
+	if (!unwinder->lacks_tables ||
+	    (!unwinder->unused && unwinder->nr_tables == UNWIND_MAX_TABLES))
+		return;
+	unwinder->lacks_tables = false;
 	visit_mappings(unwinder, mark_lacking);
 }
 

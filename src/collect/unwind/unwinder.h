@@ -107,7 +107,7 @@ struct unwinder_cost {
 	size_t nr_tables, nr_tables_cached; /* loaded in total; of these, from the cache */
 	size_t nr_evicted;
 	size_t nr_crowded;	  /* times that a table found no room, and evicted none */
-	size_t nr_files_left_out; /* most at a time without table: UNWIND_MAX_TABLES reached */
+	size_t nr_files_left_out; /* most in an epoch without table: UNWIND_MAX_TABLES reached */
 	size_t nr_too_large;	  /* files without table: it would need most of the memory */
 	uint64_t nr_displaced;	  /* processes that gave their place to another one: too many */
 	uint64_t nr_unpublished;  /* mappings that could not be published: no memory */
