@@ -596,15 +596,14 @@ static int read_operator(struct regex_scan *scan)
 	if (c == '{')
 		return read_counts(scan);
 	scan->at++;
-	if (c == '|' || c == '^') {
-		innermost(scan)->last = 0;
-		innermost(scan)->size++;
-	} else if (c == '+')
+	if (c == '+')
 		return repeat_last(scan, at, 2);
-	else if (strchr("*?", c))
+	if (strchr("*?", c))
 		extend_last(scan);
 	else
 		add_last(scan, 1);
+	if (c == '|' || c == '^') /* nothing to repeat */
+		innermost(scan)->last = 0;
 	return 0;
 }
 

@@ -968,6 +968,17 @@ static void choose_naps(struct session *session, bool has_news)
 		sideband_resume_alarms(session->sideband);
 }
 
+/* Has a CPU tried with one of the next polls. */
+static int add_late_cpu(struct session *session, uint32_t cpu)
+{
+	size_t i;
+
+	for (i = 0; i < session->nr_late_cpus; i++)
+		if (session->late_cpus[i] == cpu)
+			return 0;
+	return ARRAY_ADD(session->late_cpus, session->nr_late_cpus, session->cap_late_cpus, cpu);
+}
+
 /*
  * A CPU went offline or came back; its events are gone. If it is online, opens new ones. Programs that it executed in
  * between were not reported. Returns 1 if it is sampled, 0 if it is not, or -ENOMEM. One that should be, but cannot now, for
@@ -1000,11 +1011,7 @@ static int follow_cpu(struct session *session, uint32_t cpu, bool is_again)
 	if (err < 0 && err != -ENODEV) {
 		if (!session->unwatched.code)
 			session->unwatched = why;
-		for (i = 0; i < session->nr_late_cpus && session->late_cpus[i] != cpu; i++)
-			;
-		if (i == session->nr_late_cpus &&
-		    ARRAY_ADD(session->late_cpus, session->nr_late_cpus, session->cap_late_cpus,
-			      cpu) < 0)
+		if (add_late_cpu(session, cpu) < 0)
 			return -ENOMEM;
 	}
 	err = make_room_for_fds(session, sideband_nr(session->sideband));
@@ -1016,18 +1023,15 @@ static int find_late_cpus(struct session *session, struct error *error)
 {
 	const struct cpus *known = session->options.online;
 	cleanup(cpus_clear) struct cpus online = {0};
-	size_t i, k = 0;
+	struct error is_new = {0};
+	size_t i;
 
 	if (cpus_read(&online, "online", error) < 0)
 		return error->code;
-	for (i = 0; i < online.nr; i++) {
-		while (k < known->nr && known->numbers[k] < online.numbers[i])
-			k++;
-		if ((k == known->nr || known->numbers[k] != online.numbers[i]) &&
-		    ARRAY_ADD(session->late_cpus, session->nr_late_cpus, session->cap_late_cpus,
-			      online.numbers[i]) < 0)
+	for (i = 0; i < online.nr; i++)
+		if (cpus_check(known, &online.numbers[i], 1, &is_new) < 0 &&
+		    add_late_cpu(session, online.numbers[i]) < 0)
 			return error_no_memory(error, "");
-	}
 	return 0;
 }
 

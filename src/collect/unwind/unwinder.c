@@ -472,7 +472,7 @@ static void drop_unused(struct unwinder *unwinder)
 	unwinder->checked_ns = now_ns;
 }
 
-/* True for errors after which a table may be compiled later: of memory, of workers, and of time limits. */
+/* True for errors that say nothing about the file; a device that was given up is refused for minutes. */
 static bool is_temporary(int err)
 {
 	return worker_is_passing(err) && err != -EHOSTDOWN;
