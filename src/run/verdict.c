@@ -574,7 +574,8 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 		    "%s %s are recorded without pid and tid: too many different stacks",
 		    number_commas(number, profile_unlabelled_count(profile)), what_counts(run));
 	if (profile_other_count(profile))
-		say(verdict, "stacks", "%s %s are in [other stacks]: too many different stacks",
+		say(verdict, "stacks",
+		    "%s %s are in [other stacks]: too many different stacks, raise --profile-bytes",
 		    number_commas(number, profile_other_count(profile)), what_counts(run));
 }
 

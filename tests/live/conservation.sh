@@ -118,6 +118,10 @@ different_stacks() {
 	load "$PROGRAMS/stacks" 30 "$CPUS"
 	run "100,000 stacks" -a -F "$STACKS_RATE" -d "${STACKS_SECONDS:-6}"
 }
+small_profile() {
+	load "$PROGRAMS/stacks" 10 "$CPUS"
+	run "1 MiB of stacks" -a -F 9999 -d 2 --profile-bytes 1048576
+}
 killed_midway() {
 	load "$PROGRAMS/forkstorm" 10 4
 	load "$PROGRAMS/stacks" 10 1
@@ -151,7 +155,7 @@ STACKS_RATE=${STACKS_RATE:-$((300000 / (${STACKS_SECONDS:-6} * CPUS) + 1))}
 
 header
 for scenario in calm tiny_ring tiny_map tiny_both filters fork_storm fork_storm_pid \
-	different_stacks killed_midway killed_targets top_rate many_epochs; do
+	different_stacks small_profile killed_midway killed_targets top_rate many_epochs; do
 	[[ "${ONLY:-$scenario}" == "$scenario" ]] || continue
 	begin_scenario
 	for ((i = 0; i < ROUNDS; i++)); do
@@ -165,6 +169,8 @@ for scenario in calm tiny_ring tiny_map tiny_both filters fork_storm fork_storm_
 	tiny_map) check "tiny_map: samples without room in the map were sent as records" test "$RECORDED" -gt 1000 ;;
 	calm) check "calm: nothing lost, most samples counted in the kernel" \
 		test "$FULL" -eq 0 -a "$COUNTED" -gt "$RECORDED" ;;
+	small_profile) check "small_profile: the rest is counted together, and the option is named" \
+		grep -q 'are in \[other stacks\]: .*--profile-bytes' "$T/err" ;;
 	different_stacks) check "different_stacks: 100,000 lines at least" \
 		test "$LINES_SEEN" -ge 100000 ;;
 	esac
