@@ -110,7 +110,7 @@ static uint64_t generation_of(int fd)
 	return ioctl(fd, FS_IOC_GETVERSION, &generation) < 0 ? 0 : (uint32_t)generation;
 }
 
-/* Opens a regular file for reading, given its O_PATH handle. */
+/* Opens a regular file for reading, given its O_PATH handle. -EACCES, or for want of room, which passes, another error. */
 static int reopen(int handle)
 {
 	char path[64];
@@ -118,7 +118,9 @@ static int reopen(int handle)
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -EACCES : fd;
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EACCES;
+	return fd;
 }
 
 /*
@@ -152,7 +154,7 @@ static bool is_elf(int fd)
 	return fd_read_at(fd, 0, magic, sizeof(magic)) == 0 && !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-/* Fills *ret for a handle that is_file(), which it takes. 0, -ENOENT, or -EACCES. */
+/* Fills *ret for a handle that is_file(), which it takes. 0, -ENOENT, or the error of reopen(). */
 static int take_file(int handle, const struct file_id *id, bool is_overlaid, struct found_file *ret)
 {
 	cleanup_fd int own = handle, fd = -1;

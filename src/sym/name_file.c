@@ -513,8 +513,7 @@ static int find_answer(const struct asking *asking, struct elf_image *image,
 /* True if a process may answer another time: also when none could be started, or none may be asked for some minutes. */
 static bool may_answer_later(int err)
 {
-	return worker_may_answer_later(err) || err == -EHOSTDOWN || err == -EOWNERDEAD ||
-	       err == -EMFILE || err == -ENFILE;
+	return worker_is_passing(err) || err == -EOWNERDEAD;
 }
 
 /* Names nr frames. 0; 1: there is no answer, and none for other frames of the module; or -ENOMEM. */

@@ -325,7 +325,7 @@ static int open_debug_info(struct worker_job *job, const struct lines_question *
 				 .root_fd = -1,
 				 .build_id_bytes = question->build_id_bytes};
 	cleanup_fd int fd = -1;
-	int passing = 0;
+	int passing = worker_is_passing(job->fd) ? job->fd : 0;
 
 	if (image && debug_info_exists(job->fd)) {
 		(void)snprintf(job->opened, sizeof(job->opened), "%s", question->path);

@@ -99,7 +99,7 @@ static void deliver(const struct opener_call *call, size_t bytes, int handle,
 	int fd;
 
 	if (call->action == OPENER_REOPEN)
-		fd = handle < 0 ? -EINVAL : file_open_handle(handle);
+		fd = handle < 0 ? -EMFILE : file_open_handle(handle);
 	else
 		fd = open_path(call, bytes, handle, &delivery);
 	delivery.err = fd < 0 ? fd : 0;

@@ -5,6 +5,7 @@
 #include "proc/file_open.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
@@ -223,6 +224,23 @@ static int open_again(const struct file_id *id, int root_fd, const char *path)
 	fd = file_open_handle(found.handle);
 	(void)close(found.handle);
 	return fd;
+}
+
+/* What passes is no property of a file. */
+TEST(file_open_handle_tells_want_of_descriptors)
+{
+	struct root root = make_root();
+	int handle = openat(root.fd, "lib/code", O_PATH | O_CLOEXEC);
+	struct rlimit before, none;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 3;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	CHECK_EQ(file_open_handle(handle), -EMFILE);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	(void)close(handle);
+	drop_root(&root);
 }
 
 TEST(file_find_again_wants_the_same_file)
