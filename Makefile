@@ -184,7 +184,9 @@ $(B)/tests/vm/programs/%: tests/vm/programs/%.c $(LIBRARY)
 
 # Programs that measure or print a part of stook. `differential` compares with elfutils.
 $(B)/tests/tools/differential: LDLIBS += -ldw -lm
-$(B)/tests/tools/simulate: LDFLAGS += -Wl,--wrap=clock_gettime
+$(B)/tests/tools/simulate: CPPFLAGS += -Itests
+$(B)/tests/tools/simulate: LDFLAGS += -Wl,--wrap=clock_gettime,--wrap=worker_call_twice,--wrap=worker_want \
+	-Wl,--wrap=worker_wait_for_looks
 $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) \
 		-o $@ $(filter-out %.h,$^) $(LDLIBS)

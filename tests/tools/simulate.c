@@ -10,12 +10,16 @@
  * The records are those that the kernel side would send: it sees the pool as user space has written it, counts
  * equal stacks of an epoch, and sends a raw stack if something is missing. A stack of known content is checked after
  * it went all the way: each address must have become the right offset of the right file. The exit status is 1 if
- * one did not, or if samples vanished.
+ * one did not, if a function has a wrong name, or if samples vanished.
+ *
+ * With intervals, the functions of a part are named afterwards, as by the thread that does so, and each name in a
+ * checked stack is compared with the one that the file has at that place.
  *
  * Time is compressed by rare samples, not by leaving out processes: every fork, exec, mapping and exit happens. A
- * step is a poll; in calm hours it is as long as an epoch, or longer. Three things are replaced: the clock, the
- * opener (it looks into the synthetic host), and the parsers that make unwind tables (one rule for all code, in a
- * table of realistic size, after the time that a parser would take).
+ * step is a poll; in calm hours it is as long as an epoch, or longer. Four things are replaced: the clock, the
+ * opener (it looks into the synthetic host), the parsers that make unwind tables (one rule for all code, in a
+ * table of realistic size, after the time that a parser would take), and the processes of the parsers that find names:
+ * their task runs here, on an ELF file that is made when it is asked about. JIT-compiled code has no names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/keeper.h"
@@ -38,7 +43,11 @@
 #include "event/event.h"
 #include "proc/look.h"
 #include "profile/merge.h"
+#include "sym/names_task.h"
+#include "sym/symbolizer.h"
 #include "tests/tools/synthetic_host.h"
+#include "tests/unit/made_elf.h"
+#include "worker/worker.h"
 
 #define EPOCH_NS    (5 * NS_PER_SEC)
 #define EVENT_BYTES 72 /* of a fork, exec or exit in the ring of a CPU */
@@ -127,6 +136,14 @@ static struct simulation {
 	struct runtime_table *runtimes, *runtime_names;
 	struct profile *profile, *named; /* named: likewise */
 	struct unwinder *unwinder;
+	struct symbolizer *symbolizer;
+	struct read_budget budget; /* of the symbolizer */
+	void *parser_state;
+	int answer_fd;
+	struct {
+		struct host_file file;
+		int fd;	  /* 0: none */
+	} elf_files[256]; /* that were asked about lately, by hash */
 	struct drain *drain;
 	struct keeper keeper;
 	char store_folder[64];
@@ -142,6 +159,8 @@ static struct simulation {
 
 	uint64_t nr_samples, nr_recorded, nr_counted, nr_raw, nr_too_many, nr_ring_full;
 	uint64_t nr_lost_events, nr_losses, nr_programs, nr_containers, nr_looks, nr_snapshots;
+	uint64_t nr_named, nr_misnamed,
+		nr_unnamed; /* checked stacks, by the names of their functions */
 	uint64_t nr_right, nr_wrong, nr_unknown, nr_as_jit, nr_cut, nr_missing, nr_other;
 	uint64_t nr_violations, slowest_poll_ns, most_limbo, ends[NR_WALK_ENDS];
 	size_t own_bytes; /* heap of the simulation itself */
@@ -349,9 +368,25 @@ static int look_at_synthetic_maps(int32_t pid)
 	return err ? err : process_table_looked(sim.processes, pid, &looked);
 }
 
-static bool look_at_everything(void)
+/* True if there were wishes. */
+static bool look_at_files(struct file_table *files)
 {
 	struct file_look look;
+	bool any = false;
+
+	while (file_table_next_look(files, &look)) {
+		struct file_looked looked;
+
+		look_at_synthetic_file(&look, &looked);
+		file_table_looked(files, look.file, &looked);
+		sim.nr_looks++;
+		any = true;
+	}
+	return any;
+}
+
+static bool look_at_everything(void)
+{
 	uint32_t number;
 	int32_t pid;
 	bool any = false;
@@ -361,17 +396,129 @@ static bool look_at_everything(void)
 		sim.nr_snapshots++;
 		any = true;
 	}
-	while (file_table_next_look(sim.files, &look)) {
-		struct file_looked looked;
-
-		look_at_synthetic_file(&look, &looked);
-		file_table_looked(sim.files, look.file, &looked);
-		sim.nr_looks++;
-		any = true;
-	}
+	any |= look_at_files(sim.files);
 	while (runtime_table_next_look(sim.runtimes, &number, &pid))
 		runtime_table_looked(sim.runtimes, number, &(struct process_looked){.err = -ESRCH});
 	return any;
+}
+
+/* --- the parsers that find names (instead of processes of worker/worker.c) ---------------------- */
+
+int __wrap_worker_call_twice(struct worker *worker, enum parser parser,
+			     const struct worker_question *question, int stop_fd, void **ret_bytes,
+			     size_t *ret_nr);
+int __wrap_worker_want(struct worker_job *job, struct worker_want *want);
+int __wrap_worker_wait_for_looks(struct worker *worker, uint64_t until_ns, int stop_fd);
+
+#define FILE_MAX_SYMBOLS 129
+
+/*
+ * Makes the file as far as names need it: without its code, but with its symbols. Every other file has a build id.
+ * Fills MADE_ROOM bytes; returns the size.
+ */
+static size_t make_elf(struct host_file file, uint8_t *ret)
+{
+	struct {
+		Elf64_Nhdr head;
+		char name[4];
+		uint64_t id[2];
+	} note = {{4, sizeof(note.id), NT_GNU_BUILD_ID}, "GNU", {file_image(file), file.inode}};
+	const uint32_t nr = (file_pages(file) - 1) << (UNWIND_PAGE_SHIFT - FUNCTION_SHIFT);
+	const uint64_t bytes = (uint64_t)nr << FUNCTION_SHIFT;
+	Elf64_Sym symbols[FILE_MAX_SYMBOLS] = {{0}};
+	char strings[4096] = "", space[32], function[32];
+	size_t nr_strings = 1, nr_bytes, i;
+	Elf64_Ehdr *header = (Elf64_Ehdr *)ret;
+
+	(void)snprintf(space, sizeof(space), "file_%u_%u", file_image(file), file.inode);
+	for (i = 0; i < nr; i++) {
+		const uint64_t start = TEXT_PAGE + (i << FUNCTION_SHIFT);
+
+		(void)snprintf(function, sizeof(function), "f%u",
+			       (uint32_t)(start >> FUNCTION_SHIFT));
+		symbols[i + 1] = (Elf64_Sym){.st_name = (uint32_t)nr_strings,
+					     .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					     .st_shndx = 1,
+					     .st_value = start,
+					     .st_size = 1 << FUNCTION_SHIFT};
+		nr_strings +=
+			1 + (size_t)snprintf(strings + nr_strings, sizeof(strings) - nr_strings,
+					     "_ZN%zu%s%zu%sEv", strlen(space), space,
+					     strlen(function), function);
+	}
+	need(nr_strings <= sizeof(strings), "too many symbols");
+	const struct made_section sections[] = {
+		{".text", SHT_NOBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT_PAGE, NULL, bytes},
+		{".symtab", SHT_SYMTAB, 0, 0, symbols, (nr + 1) * sizeof(*symbols), 3,
+		 sizeof(*symbols)},
+		{".strtab", SHT_STRTAB, 0, 0, strings, nr_strings},
+		{".note.gnu.build-id", SHT_NOTE, 0, 0, &note, sizeof(note)},
+	};
+	/* The code's place in the file, which ends before it. */
+	const Elf64_Phdr code = {PT_LOAD, PF_R | PF_X, TEXT_PAGE, TEXT_PAGE,
+				 0,	  bytes,       bytes,	  TEXT_PAGE};
+
+	nr_bytes = made_elf_build(ret, EM_X86_64, sections, 3 + file.inode % 2);
+	header->e_phnum = 1;
+	memcpy(ret + header->e_phoff, &code, sizeof(code));
+	return nr_bytes;
+}
+
+/* Returns a descriptor of the file's ELF file. Those of the same hash replace each other. */
+static int elf_file(struct host_file file)
+{
+	const size_t at = mix_numbers(file.minor, file.inode) % ARRAY_SIZE(sim.elf_files);
+	struct host_file *is = &sim.elf_files[at].file;
+	int *fd = &sim.elf_files[at].fd;
+	uint8_t bytes[MADE_ROOM];
+	size_t nr;
+
+	if (*fd && is->minor == file.minor && is->inode == file.inode)
+		return *fd;
+	if (*fd)
+		(void)close(*fd);
+	nr = make_elf(file, bytes);
+	*fd = memfd_create("code", MFD_CLOEXEC);
+	need(*fd >= 0 && write(*fd, bytes, nr) == (ssize_t)nr, "cannot write an ELF file");
+	*is = file;
+	return *fd;
+}
+
+/* Writes the answer of the real task, which keeps the symbols of earlier files, as in a parser. */
+static int run_names_task(const struct worker_question *question)
+{
+	struct worker_job job = {.fd = -1, .answer_fd = sim.answer_fd};
+	const struct host_file file = {question->file.minor, (uint32_t)question->file.inode};
+
+	if (question->handle >= 0)
+		job.fd = elf_file(file);
+	job.question = bytes_of(question->bytes, question->nr);
+	need(names_task(&job, &sim.parser_state) == 0, "cannot name");
+	return (int)job.answer_bytes;
+}
+
+int __wrap_worker_call_twice(struct worker *worker, enum parser parser,
+			     const struct worker_question *question, int stop_fd, void **ret_bytes,
+			     size_t *ret_nr)
+{
+	int nr = run_names_task(question);
+
+	*ret_nr = (size_t)nr;
+	*ret_bytes = malloc(*ret_nr);
+	need(*ret_bytes && pread(sim.answer_fd, *ret_bytes, *ret_nr, 0) == nr, "no answer");
+	return 0;
+}
+
+/* No file has a debug file. */
+int __wrap_worker_want(struct worker_job *job, struct worker_want *want)
+{
+	return -ENODATA;
+}
+
+int __wrap_worker_wait_for_looks(struct worker *worker, uint64_t until_ns, int stop_fd)
+{
+	(void)look_at_files(sim.names);
+	return 0;
 }
 
 /* --- the kernel: process events --------------------------------------------------------------- */
@@ -733,16 +880,18 @@ static void poll_once(void)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-static bool is_right(const struct frame *frame, const struct host_stack *stack, size_t i)
+/* True if a frame is what the truth says. files: the table that the profile's modules refer to. */
+static bool is_right(const struct profile *profile, const struct file_table *files,
+		     const struct frame *frame, const struct host_stack *stack, size_t i)
 {
-	const struct module *module = profile_module(sim.profile, frame->module);
+	const struct module *module = profile_module(profile, frame->module);
 
 	if (!stack->files[i].inode)
 		return module->kind == MODULE_RUN_TIME && frame->address == stack->addresses[i];
 	if (module->kind != MODULE_FILE || frame->address != stack->offsets[i])
 		return false;
-	return file_table_get(sim.files, module->file)->id.minor == stack->files[i].minor &&
-	       file_table_get(sim.files, module->file)->id.inode == stack->files[i].inode;
+	return file_table_get(files, module->file)->id.minor == stack->files[i].minor &&
+	       file_table_get(files, module->file)->id.inode == stack->files[i].inode;
 }
 
 static void check_sample(const struct sample *sample)
@@ -757,7 +906,7 @@ static void check_sample(const struct sample *sample)
 		const struct frame *frame = profile_frame(sim.profile, frames[i]);
 		enum module_kind kind = profile_module(sim.profile, frame->module)->kind;
 
-		if (is_right(frame, &expected->stack, i))
+		if (is_right(sim.profile, sim.files, frame, &expected->stack, i))
 			continue;
 		is_unknown |= kind == MODULE_UNKNOWN;
 		is_jit |= kind == MODULE_RUN_TIME;
@@ -797,19 +946,45 @@ static struct profile *make_profile(void)
 	return profile;
 }
 
-/* Names are long, and of every other instruction that was sampled. */
+/* Compares the names of a checked stack, as far as it goes. */
+static void check_names(const struct sample *sample)
+{
+	const struct expected *expected = &sim.expected[(uint32_t)sample->labels.tid - CHECKED_TID];
+	const uint32_t *frames = profile_sample_frames(sim.named, sample);
+	bool is_unnamed = false, is_misnamed = false;
+	char name[FUNCTION_NAME_BYTES];
+	size_t i;
+
+	for (i = 0; i < sample->nr_frames && i < expected->stack.nr; i++) {
+		const struct frame *frame = profile_frame(sim.named, frames[i]);
+
+		if (!expected->stack.files[i].inode ||
+		    !is_right(sim.named, sim.names, frame, &expected->stack, i))
+			continue; /* it has no name, or was counted by check_sample() */
+		function_name(expected->stack.files[i], expected->stack.offsets[i], name);
+		is_unnamed |= !profile_is_named(sim.named, frame);
+		is_misnamed |= profile_is_named(sim.named, frame) &&
+			       strcmp(profile_string(sim.named, frame->function), name) != 0;
+	}
+	sim.nr_misnamed += is_misnamed;
+	sim.nr_unnamed += is_unnamed && !is_misnamed;
+	sim.nr_named += !is_unnamed && !is_misnamed;
+}
+
+/* As session_names_apply() of run/names.c. */
 static void name_frames(void)
 {
+	const uint64_t refill_ns = (uint64_t)(wishes.interval_s * 1e9) / 10;
 	uint32_t i;
 
-	for (i = 0; i < profile_nr_frames(sim.named); i++) {
-		const struct frame *frame = profile_frame(sim.named, i);
-		char name[64];
+	read_budget_refill(&sim.budget, refill_ns);
+	symbolizer_give_time(sim.symbolizer, refill_ns);
+	need(symbolizer_name(sim.symbolizer, sim.named) == 0, "out of memory");
+	for (i = 0; i < profile_nr_samples(sim.named); i++) {
+		const struct sample *sample = profile_sample(sim.named, i);
 
-		(void)snprintf(name, sizeof(name), "a::quite<long>::name_of_%" PRIx64,
-			       frame->address / 2);
-		if (!frame->function)
-			need(profile_set_function(sim.named, i, name) == 0, "out of memory");
+		if ((uint32_t)sample->labels.tid >= CHECKED_TID && !sample->labels.gave_up)
+			check_names(sample);
 	}
 }
 
@@ -817,6 +992,7 @@ static void name_frames(void)
 static void take_part(void)
 {
 	const struct part_source from = source();
+	const struct profile *before = sim.named;
 	struct profile *next = make_profile();
 	struct session_part part;
 
@@ -828,6 +1004,8 @@ static void take_part(void)
 		     runtime_table_move(sim.runtime_names, part.runtimes) == 0 &&
 		     profile_take_part(&sim.named, part.profile) == 0,
 	     "out of memory");
+	if (sim.named != before)
+		symbolizer_change_profile(sim.symbolizer);
 	name_frames();
 	if (wishes.store > 0) {
 		part.began_ns = sim.part_began_ns;
@@ -939,6 +1117,8 @@ static void print_sums(void)
 	       ", not there %" PRIu64 "\n",
 	       sim.nr_expected, sim.nr_right, sim.nr_wrong, sim.nr_as_jit, sim.nr_unknown,
 	       sim.nr_cut, sim.nr_missing);
+	printf("their functions: named %" PRIu64 ", misnamed %" PRIu64 ", unnamed %" PRIu64 "\n",
+	       sim.nr_named, sim.nr_misnamed, sim.nr_unnamed);
 	printf("samples %" PRIu64 ": recorded %" PRIu64 " (raw %" PRIu64
 	       ", too many for raw %" PRIu64 "), counted %" PRIu64 ", ring full %" PRIu64
 	       ", in [other stacks] %" PRIu64 ", violations %" PRIu64 "\n",
@@ -995,6 +1175,22 @@ static void make_host(void)
 		start_container(false);
 }
 
+/* With the limits of run/names.c. */
+static void make_symbolizer(void)
+{
+	const struct symbolizer_options options = {
+		.files = sim.names,
+		.runtimes = sim.runtime_names,
+		.max_bytes = 256UL << 20,
+		.budget = &sim.budget,
+	};
+
+	read_budget_init(&sim.budget, 60 * NS_PER_SEC, 4ULL << 30, -1);
+	sim.answer_fd = memfd_create("answer", MFD_CLOEXEC);
+	sim.symbolizer = symbolizer_new(&options);
+	need(sim.symbolizer && sim.answer_fd >= 0, "cannot name");
+}
+
 static void make_session(void)
 {
 	const struct sampled_event sampled = {
@@ -1027,6 +1223,7 @@ static void make_session(void)
 	sim.unwinder = unwinder_new(&unwinder, NULL);
 	sim.profile = make_profile();
 	sim.named = make_profile();
+	make_symbolizer();
 	options.files = sim.files;
 	options.runtimes = sim.runtimes;
 	options.processes = sim.processes;
@@ -1168,6 +1365,8 @@ int main(int argc, char **argv)
 		close_store();
 	drain_free(sim.drain);
 	unwinder_free(sim.unwinder);
+	symbolizer_free(sim.symbolizer);
+	names_state_free(sim.parser_state);
 	profile_free(sim.profile);
 	profile_free(sim.named);
 	process_table_free(sim.processes);
@@ -1175,5 +1374,5 @@ int main(int argc, char **argv)
 	file_table_free(sim.names);
 	runtime_table_free(sim.runtimes);
 	runtime_table_free(sim.runtime_names);
-	return sim.nr_wrong || sim.nr_violations;
+	return sim.nr_wrong || sim.nr_misnamed || sim.nr_violations;
 }

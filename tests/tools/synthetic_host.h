@@ -108,6 +108,22 @@ static inline void file_path(struct host_file file, char path[FILE_PATH_BYTES])
 		       file.minor == HOST_MINOR ? "lib" : "app", file.inode);
 }
 
+/* Functions of 16 KiB. Their names tell the file; containers are made of a limited number of images. */
+#define FUNCTION_SHIFT	    14
+#define FUNCTION_NAME_BYTES 64
+#define NR_IMAGES	    128
+
+static inline uint32_t file_image(struct host_file file)
+{
+	return file.minor == HOST_MINOR ? NR_IMAGES : file.minor % NR_IMAGES;
+}
+
+static inline void function_name(struct host_file file, uint64_t offset, char *ret)
+{
+	(void)snprintf(ret, FUNCTION_NAME_BYTES, "file_%u_%u::f%u()", file_image(file), file.inode,
+		       (uint32_t)(offset >> FUNCTION_SHIFT));
+}
+
 /* Small numbers are far more frequent. */
 static inline uint32_t skewed(uint64_t hash, uint32_t limit)
 {
