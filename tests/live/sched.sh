@@ -155,16 +155,22 @@ check_equal "each switch is in the trace" "$(awk -v taken="$TAKEN_NS" '
 		}
 	}' "$T/rows.json" "$T/trace")" ""
 nothing_lost "trace"
-# Also before a thread's first slice. A delay that is older than the trace, or than the wait by the clock, is cut.
+# Also before a thread's first slice: what of that delay is older than the trace is cut. So is what is older than the wait
+# by the clock.
 check_equal "each delay is in the trace" "$(awk '
 	function number(name, text) { text = $0; sub(".*\"" name "\": ", "", text); return text + 0 }
-	/"delay_us"/ { delay[number("tid")] += number("delay_us") }
+	/"ts"/ { at = number("ts"); if (!began || at < began) began = at }
+	/"delay_us"/ {
+		tid = number("tid"); us = number("delay_us"); delay[tid] += us
+		if (!(tid in first) || at < first[tid]) { first[tid] = at; first_us[tid] = us }
+	}
 	/"name": "runnable"/ { tid = number("tid"); drawn[tid] += number("dur") }
 	END {
 		for (tid in delay) {
 			nr++
-			if (drawn[tid] > delay[tid] + 1 || drawn[tid] < delay[tid] * 0.9 - 1000)
-				printf "%d: %d of %d us; ", tid, drawn[tid], delay[tid]
+			old = first_us[tid] - (first[tid] - began)
+			if (drawn[tid] > delay[tid] + 1 || drawn[tid] < (delay[tid] - (old > 0 ? old : 0)) * 0.9 - 1000)
+				printf "%d: %d of %d us, the first %d, after %d; ", tid, drawn[tid], delay[tid], first_us[tid], first[tid] - began
 		}
 		if (nr < 6) print nr " threads"
 	}' "$T/trace")" ""
