@@ -32,6 +32,7 @@
 #include "base/clock.h"
 #include "base/isolated.h"
 #include "event/event.h"
+#include "kernel/cpus.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 #include "run/complain.h"
@@ -175,6 +176,15 @@ static uint64_t rest_of(uint64_t whole, uint64_t part)
 	return whole > part ? whole - part : 0;
 }
 
+/* CPUs come and go in a long run. 1 if unknown. */
+static uint32_t nr_online_cpus(void)
+{
+	cleanup(cpus_clear) struct cpus online = {0};
+	struct error error;
+
+	return cpus_read(&online, "online", &error) == 0 ? (uint32_t)online.nr : 1;
+}
+
 static struct governor_reading read_cost(const struct agent *agent)
 {
 	const struct session_cost sessions = cost_of_sessions(agent);
@@ -185,6 +195,7 @@ static struct governor_reading read_cost(const struct agent *agent)
 	process_own_usage(false, agent->server_pid, &usage);
 	return (struct governor_reading){
 		.now_ns = clock_now_ns(),
+		.nr_cpus = nr_online_cpus(),
 		.cost_ns[COST_SAMPLES] = sessions.sample_ns,
 		.cost_ns[COST_RECORDS] = sessions.record_ns,
 		.cost_ns[COST_STORE] = agent->store_ns,
@@ -296,7 +307,7 @@ static void report(const struct agent *agent)
 	inform("%.3g %% of %u CPUs (own %.3g %%, BPF programs %.3g %%) at %.3g Hz, memory %.0f MB "
 	       "(kernel maps %.0f MB), at most %.0f MB, shrunk %" PRIu64 " times; %" PRIuFAST64
 	       " epochs stored, %" PRIuFAST64 " dropped, store %.1f MB",
-	       100 * governor_share(governor), governor->limits.nr_cpus,
+	       100 * governor_share(governor), governor->last.nr_cpus,
 	       100 * (governor_share(governor) - bpf), 100 * bpf, rate_of(agent),
 	       (double)agent->memory.bytes / 1e6, (double)agent->map_bytes / 1e6,
 	       (double)agent->memory.most_bytes / 1e6, agent->nr_shrinks, agent->keeper.nr_stored,
@@ -871,7 +882,6 @@ static int start(struct collector *collector, struct error *error)
 	const struct governor_limits limits = {
 		.budget = options->budget,
 		.most = (uint32_t)options->frequency,
-		.nr_cpus = (uint32_t)agent->stacks.online.nr,
 	};
 	const bool is_paused = has_pause_file(agent);
 	struct governor_reading first;
@@ -936,7 +946,7 @@ static int wait_and_look(struct collector *collector, uint64_t until_ns, struct 
 /* Unwind tables are not in proportion to the samples, and come in bursts: they may use a share of the budget. */
 static struct table_pace table_pace(const struct agent *agent)
 {
-	const double cpus = agent->options->budget * (double)agent->stacks.online.nr;
+	const double cpus = agent->options->budget * nr_online_cpus();
 	const double share =
 		cpus * (agent->governor.shed < SHED_TABLES ? TABLES_PACE : FEW_TABLES_PACE);
 
@@ -955,7 +965,7 @@ static void tell_shed(const struct agent *agent, enum governor_shed before)
 
 	print_costs(governor, costs);
 	complain("besides samples, %.3g %% of %u CPUs %s (now: %s): %s", 100 * governor->fixed_mean,
-		 governor->limits.nr_cpus,
+		 governor->last.nr_cpus,
 		 governor->shed > before ? "leave too little of --budget" : "are within --budget",
 		 costs, sheds[governor->shed]);
 }
@@ -1006,7 +1016,7 @@ static int govern(struct agent *agent, const struct governor_reading *now, struc
  */
 static bool is_due(struct agent *agent, const struct governor_reading *now)
 {
-	const double pay = agent->options->budget * (double)agent->stacks.online.nr * NAMES_PACE;
+	const double pay = agent->options->budget * nr_online_cpus() * NAMES_PACE;
 	const uint64_t naming_ns = now->cost_ns[COST_NAMES] + now->cost_ns[COST_HELPERS];
 	const uint64_t since_ns =
 		now->now_ns - agent->stored_ns + agent->options->tasks.interval_ns / 2;

@@ -72,7 +72,7 @@ double governor_share(const struct governor *governor)
 
 static void measure(struct governor *governor, const struct governor_reading *now, double window_ns)
 {
-	const double all_ns = window_ns * (double)governor->limits.nr_cpus;
+	const double all_ns = window_ns * (double)now->nr_cpus;
 	unsigned i;
 
 	governor->by_rate = governor->fixed = 0;

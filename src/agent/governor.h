@@ -46,13 +46,13 @@ enum governor_shed {
 struct governor_limits {
 	double budget; /* share of the time of all CPUs; 0: none */
 	uint32_t most; /* of one_of: at the lowest rate, one sample in so many is taken */
-	uint32_t nr_cpus;
 };
 
 /* Sums since the start. A sum that has fallen counts as unchanged. */
 struct governor_reading {
 	uint64_t now_ns;
 	uint64_t cost_ns[NR_COSTS];
+	uint32_t nr_cpus; /* that are online now: the machine, of which the budget is a share */
 };
 
 struct governor {

@@ -244,6 +244,32 @@ check "epochs follow then" wait_until 20 has_epochs $((epochs + 2))
 end_agent
 check_equal "after a paused start it ends well" $STATUS 0
 
+# --- the configuration, read again ---------------------------------------------------------------------------
+
+rm -f "$STORE"*
+start "$T/agent_load" 120
+echo 'relabel = replace comm~^agent_load$ colour=red' >"$T/conf"
+agent --store "$STORE" --config "$T/conf" -F 199
+has_value() { "$STOOK" query --store "$STORE" --list | grep -q "^$1 "; }
+has_spent_since() { [ "$(spent_by "$1")" -ge $((${2:-0} + 500)) ]; }
+check "a rule of the configuration" wait_until 60 has_spent_since colour=red
+echo 'relabel = replace comm~^agent_load$ colour' >"$T/conf"
+kill -HUP "$AGENT"
+check "SIGHUP: one that is not valid is told" wait_until 10 says 'was not read again: the options stay'
+red=$(spent_by colour=red)
+check "… and changes nothing" wait_until 60 has_spent_since colour=red "$red"
+printf 'relabel = replace comm~^agent_load$ colour=blue\noff-cpu = yes\n' >"$T/conf"
+kill -HUP "$AGENT"
+check "SIGHUP: a valid one is taken" wait_until 10 says "'$T/conf' was read again"
+check "… with its rules" wait_until 60 has_spent_since colour=blue
+red=$(spent_by colour=red)
+check "… and its values" wait_until 20 has_value sleeping
+end_agent
+check_equal "… instead of the former" "$(spent_by colour=red)" "$red"
+check_equal "after that it ends well" $STATUS 0
+check "the sums agree" silent 'do not agree'
+stop "$PID"
+
 # --- the end ------------------------------------------------------------------------------------------------
 
 rm -f "$STORE"*

@@ -18,9 +18,10 @@ struct host {
 
 static void begin(struct host *host, double fixed, double by_rate)
 {
-	const struct governor_limits limits = {BUDGET, MOST, NR_CPUS};
+	const struct governor_limits limits = {BUDGET, MOST};
 
-	*host = (struct host){.fixed = fixed, .by_rate = by_rate, .sum = {.now_ns = SECOND}};
+	*host = (struct host){
+		.fixed = fixed, .by_rate = by_rate, .sum = {.now_ns = SECOND, .nr_cpus = NR_CPUS}};
 	governor_init(&host->governor, &limits, &host->sum);
 }
 
@@ -281,6 +282,19 @@ TEST(memory_that_is_extreme_is_not_borne)
 	CHECK_EQ(judge_for(&memory, 300 * MB, 1, &now_ns), MEMORY_EXTREME);
 	CHECK_EQ(memory.most_bytes, 300 * MB);
 	CHECK_EQ(memory_judge(&memory, 1000 * MB, 0, now_ns), MEMORY_FITS); /* no limit */
+}
+
+/* The machine is the CPUs that are online. */
+TEST(governor_follows_cpus_that_come_and_go)
+{
+	struct host host;
+
+	begin(&host, 0, BUDGET / 2);
+	CHECK_EQ(after(&host, 6), 1);
+	host.sum.nr_cpus = NR_CPUS / 4; /* the same work is four times as large a share */
+	CHECK_EQ(after(&host, 6), 3);
+	host.sum.nr_cpus = NR_CPUS;
+	CHECK_EQ(after(&host, 12), 1);
 }
 
 TEST(governor_survives_odd_readings)
