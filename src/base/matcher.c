@@ -445,7 +445,9 @@ static int glob_prepare(struct glob *glob)
 struct regex_group {
 	size_t at;
 	size_t size; /* in characters and operators so far, expanded */
-	size_t last; /* those of the last item, the one a repetition applies to */
+	size_t last; /* those of the last item, the one a repetition applies to; 0: there is none */
+	/* What may match nothing: the last item, what is before it in this branch, an earlier branch. */
+	bool is_last_empty, is_before_empty, is_branch_empty;
 };
 
 struct regex_scan {
@@ -467,24 +469,50 @@ static struct regex_group *innermost(struct regex_scan *scan)
 	return &scan->groups[scan->nr_groups - 1];
 }
 
-static void add_last(struct regex_scan *scan, size_t size)
+static void add_last(struct regex_scan *scan, size_t size, bool is_empty)
 {
-	innermost(scan)->last = size;
-	innermost(scan)->size += size;
+	struct regex_group *group = innermost(scan);
+
+	group->last = size;
+	group->size += size;
+	group->is_before_empty = group->is_before_empty && group->is_last_empty;
+	group->is_last_empty = is_empty;
 }
 
-/* Adds an operator to the last item. */
-static void extend_last(struct regex_scan *scan)
+/* A repetition does not apply to an anchor, nor at the start of a branch: the C library ignores it. */
+static void add_anchor(struct regex_scan *scan, size_t size)
 {
-	innermost(scan)->last++;
-	innermost(scan)->size++;
+	add_last(scan, size, true);
+	innermost(scan)->last = 0;
+}
+
+static bool may_be_empty(const struct regex_group *group)
+{
+	return group->is_branch_empty || (group->is_before_empty && group->is_last_empty);
+}
+
+static void begin_group(struct regex_scan *scan)
+{
+	scan->groups[scan->nr_groups++] = (struct regex_group){
+		.at = scan->at, .is_last_empty = true, .is_before_empty = true};
+}
+
+static void begin_branch(struct regex_scan *scan)
+{
+	struct regex_group *group = innermost(scan);
+
+	group->is_branch_empty = may_be_empty(group);
+	group->is_last_empty = group->is_before_empty = true;
+	group->last = 0;
+	group->size++;
 }
 
 static int open_regex_group(struct regex_scan *scan)
 {
 	if (scan->nr_groups == REGEX_DEPTH_MAX)
 		return fail_regex(scan, scan->at, "parentheses nested too deep");
-	scan->groups[scan->nr_groups++] = (struct regex_group){.at = scan->at++};
+	begin_group(scan);
+	scan->at++;
 	return 0;
 }
 
@@ -494,13 +522,14 @@ static int open_regex_group(struct regex_scan *scan)
  */
 static int close_regex_group(struct regex_scan *scan)
 {
-	size_t size = innermost(scan)->size + 1;
+	const size_t size = innermost(scan)->size + 1;
+	const bool is_empty = may_be_empty(innermost(scan));
 
 	if (scan->nr_groups == 1)
 		return fail_regex(scan, scan->at, "no '(' for this ')'");
 	scan->nr_groups--;
 	scan->at++;
-	add_last(scan, size);
+	add_last(scan, size, is_empty);
 	return 0;
 }
 
@@ -528,7 +557,7 @@ static int skip_regex_set(struct regex_scan *scan)
 	if (i >= scan->nr)
 		return fail_regex(scan, open, "no ']' for this '['");
 	scan->at = i + 1;
-	add_last(scan, 1);
+	add_last(scan, 1, false);
 	return 0;
 }
 
@@ -538,16 +567,25 @@ static int skip_regex_escape(struct regex_scan *scan)
 		return fail_regex(scan, scan->at, "nothing after this '\\'");
 	if (isdigit((unsigned char)scan->text[scan->at + 1]))
 		return fail_regex(scan, scan->at, "back references are not supported");
+	if (strchr("bB<>`'", scan->text[scan->at + 1]))
+		add_anchor(scan, 1);
+	else
+		add_last(scan, 1, false);
 	scan->at += 2;
-	add_last(scan, 1);
 	return 0;
 }
 
-/* Accounts for a repetition of the last item. */
-static int repeat_last(struct regex_scan *scan, size_t at, size_t times)
+/*
+ * Accounts for a repetition of the last item: as many copies, or without end. The C library follows the ways through a
+ * repetition without end of what may be empty, such as (a*)*, each time again, and there are exponentially many if what
+ * is before it may be empty, too.
+ */
+static int repeat_last(struct regex_scan *scan, size_t at, size_t times, bool is_endless)
 {
 	struct regex_group *group = innermost(scan);
 
+	if (is_endless && group->last && group->is_last_empty)
+		return fail_regex(scan, at, "this repeats without end what may be empty");
 	group->size += group->last * (times - 1);
 	group->last *= times;
 	if (group->size > REGEX_COPIES_MAX)
@@ -571,40 +609,53 @@ static int read_counts(struct regex_scan *scan)
 {
 	size_t open = scan->at++, least, most;
 	bool has_least = isdigit((unsigned char)scan->text[scan->at]);
+	bool is_endless = false;
+	int err;
 
 	least = most = read_count(scan);
 	if (has_least && scan->text[scan->at] == ',') {
 		scan->at++;
-		if (isdigit((unsigned char)scan->text[scan->at]))
-			most = read_count(scan);
-		else
-			most = least + 1;
+		is_endless = !isdigit((unsigned char)scan->text[scan->at]);
+		most = is_endless ? least + 1 : read_count(scan);
 	}
 	if (!has_least || scan->text[scan->at] != '}' || most < least)
 		return fail_regex(scan, open,
 				  "'{' starts {n}, {n,} or {n,m}; a literal one is '\\{'");
 	scan->at++;
-	return repeat_last(scan, open, most ? most : 1);
+	err = repeat_last(scan, open, most ? most : 1, is_endless);
+	innermost(scan)->is_last_empty |= !least;
+	return err;
 }
 
-/* `+` is expanded to one item and a starred one. The other operators are copied as well, so they count. */
+/* `+` is expanded to one item and a starred one. `*` and `?` are copied with their item, so they count. */
 static int read_operator(struct regex_scan *scan)
 {
-	size_t at = scan->at;
-	char c = scan->text[at];
+	const size_t at = scan->at++;
+	struct regex_group *group = innermost(scan);
+	int err = 0;
 
-	if (c == '{')
-		return read_counts(scan);
-	scan->at++;
-	if (c == '+')
-		return repeat_last(scan, at, 2);
-	if (strchr("*?", c))
-		extend_last(scan);
-	else
-		add_last(scan, 1);
-	if (c == '|' || c == '^') /* nothing to repeat */
-		innermost(scan)->last = 0;
-	return 0;
+	switch (scan->text[at]) {
+	case '+':
+		return repeat_last(scan, at, 2, true);
+	case '*':
+		err = repeat_last(scan, at, 1, true);
+		/* fallthrough */
+	case '?':
+		group->is_last_empty = true;
+		group->last += group->last > 0;
+		group->size++;
+		return err;
+	case '|':
+		begin_branch(scan);
+		return 0;
+	case '^':
+	case '$':
+		add_anchor(scan, 1);
+		return 0;
+	default:
+		add_last(scan, 1, false);
+		return 0;
+	}
 }
 
 static int read_regex_next(struct regex_scan *scan)
@@ -618,6 +669,8 @@ static int read_regex_next(struct regex_scan *scan)
 		return skip_regex_set(scan);
 	case '\\':
 		return skip_regex_escape(scan);
+	case '{':
+		return read_counts(scan);
 	default:
 		return read_operator(scan);
 	}
@@ -625,9 +678,10 @@ static int read_regex_next(struct regex_scan *scan)
 
 static int regex_check_limits(const char *text, size_t nr, struct matcher_error *error)
 {
-	struct regex_scan scan = {.text = text, .nr = nr, .nr_groups = 1, .error = error};
+	struct regex_scan scan = {.text = text, .nr = nr, .error = error};
 	int err = 0;
 
+	begin_group(&scan);
 	while (!err && scan.at < nr)
 		err = read_regex_next(&scan);
 	if (!err && scan.nr_groups > 1)

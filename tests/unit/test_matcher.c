@@ -219,8 +219,9 @@ TEST(matcher_refuses_regular_expressions_and_says_where)
 
 TEST(matcher_limits_what_a_regular_expression_takes)
 {
-	static const char copies[] = "too many repetitions";
-	char deep[256] = "", stars[] = "a************************{100}",
+	static const char copies[] = "too many repetitions",
+			  empty[] = "this repeats without end what may be empty";
+	char deep[256] = "", marks[] = "a????????????????????????{100}",
 	     bars[] = "(||||||||||||||||||||||||){100}";
 
 	CHECK(!fits("(a{20}){20}b?", true, "b"));
@@ -228,8 +229,17 @@ TEST(matcher_limits_what_a_regular_expression_takes)
 	check_refused("a{4294967297}", true, 1, copies);
 	check_refused("a{99999999999999999999999}", true, 1, copies);
 	check_refused("((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", true, 31, copies);
-	check_refused(stars, true, 25, copies);
+	check_refused(marks, true, 25, copies);
 	check_refused(bars, true, 26, copies);
+	check_refused("a**", true, 2, empty);
+	check_refused("(a*)*", true, 4, empty);
+	check_refused("b(a?|b)+", true, 7, empty);
+	check_refused("(a|(|b))*", true, 8, empty);
+	check_refused("(a?b*){2,}", true, 6, empty);
+	check_refused("(a{0,2}$)*", true, 9, empty);
+	check_refused("(\\b)*", true, 4, empty);
+	CHECK(fits("^(a|b*c)*d.*?(e?f)+$", true, "abbcdxef"));
+	CHECK(fits("(a?b*){2}", true, "abab"));
 	memset(deep, '(', 200);
 	check_refused(deep, true, 63, "parentheses nested too deep");
 	check_refused(deep, false, 63, "parentheses nested too deep");
