@@ -495,7 +495,7 @@ int profile_merge_part(struct profile *into, const struct profile *from)
  * Names are kept until there are KEPT_SHARE times as many frames and strings as the latest part has, and at least
  * KEPT_MIN: a host that is mostly idle has few at a time.
  */
-#define KEPT_SHARE 4
+#define KEPT_SHARE 2
 #define KEPT_MIN   4096
 
 static size_t nr_entries(const struct profile *profile)

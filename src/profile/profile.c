@@ -347,7 +347,7 @@ const struct module_code *profile_code(const struct profile *profile, uint32_t m
 
 static bool is_full(const struct profile *profile)
 {
-	return profile->nr_frames >= profile->max_frames;
+	return profile->nr_frames >= profile->max_frames || profile_is_at_limit(profile);
 }
 
 /* True for the unnamed frame of profile_add_frame() past the limit, and for "[other stacks]". */

@@ -140,7 +140,7 @@ struct profile *profile_new(void);
 void profile_free(struct profile *profile);
 
 /*
- * Limits the bytes of samples and their stacks. Past the limit, new samples are counted by their
+ * Limits the bytes of samples, their stacks and frames. Past the limit, new samples are counted by their
  * labels under a stack of a single frame, "[other stacks]", so that totals stay right on a run of
  * days. Past twice the limit, their labels are dropped too. Known samples are counted as before. 0:
  * no limit. profile_other_count() returns the number of samples in "[other stacks]".

@@ -86,10 +86,16 @@ static int64_t intern_sample(struct profile *profile, const struct sample *sampl
 }
 
 /* The bytes that the limit applies to: bytes in use, since allocated memory grows by doubling. */
-static size_t sample_bytes(const struct profile *profile)
+static size_t limited_bytes(const struct profile *profile)
 {
 	return stack_table_used_bytes(&profile->stacks) +
-	       profile->nr_samples * (sizeof(*profile->samples) + NUMBER_INDEX_BYTES_EACH);
+	       profile->nr_samples * (sizeof(*profile->samples) + NUMBER_INDEX_BYTES_EACH) +
+	       profile->nr_frames * (sizeof(*profile->frames) + NUMBER_INDEX_BYTES_EACH);
+}
+
+bool profile_is_at_limit(const struct profile *profile)
+{
+	return profile->limit_bytes && limited_bytes(profile) >= profile->limit_bytes;
 }
 
 /* Returns the number of the stack "[other stacks]", which is added if needed; or -ENOMEM. */
@@ -116,7 +122,7 @@ static int64_t intern_other(struct profile *profile, const struct sample_labels 
 	if (stack < 0)
 		return stack;
 	sample.stack = (uint32_t)stack;
-	if (sample_bytes(profile) / 2 < profile->limit_bytes)
+	if (limited_bytes(profile) / 2 < profile->limit_bytes)
 		sample.labels = *labels;
 	sample.labels.user_end = WALK_UNWOUND;
 	sample.labels.kernel_end = WALK_NONE;
@@ -151,7 +157,7 @@ static void give_up_labels(const struct profile *profile, struct sample *sample,
 	struct sample_labels *labels = &sample->labels;
 
 	if (!profile->spare_labels || !profile->limit_bytes ||
-	    sample_bytes(profile) < profile->limit_bytes / 2 || is_known(profile, sample, frames))
+	    limited_bytes(profile) < profile->limit_bytes / 2 || is_known(profile, sample, frames))
 		return;
 	if (profile->spare_labels & LABEL_PID)
 		labels->pid = 0;
@@ -174,7 +180,7 @@ int64_t profile_add_sample(struct profile *profile, const struct sample_labels *
 	if (nr_frames > UINT16_MAX || nr_kernel_frames > nr_frames)
 		return -EINVAL;
 	give_up_labels(profile, &sample, frames);
-	if (profile->limit_bytes && sample_bytes(profile) >= profile->limit_bytes) {
+	if (profile_is_at_limit(profile)) {
 		number = intern_known(profile, &sample, frames);
 	} else {
 		number = stack_table_add(&profile->stacks, frames, nr_frames);

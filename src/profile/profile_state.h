@@ -60,4 +60,7 @@ struct profile {
 	struct profile_origin origin;
 };
 
+/* In profile_samples.c: true if no more samples, stacks and frames may be added, see profile_set_limit(). */
+bool profile_is_at_limit(const struct profile *profile);
+
 #endif

@@ -395,6 +395,22 @@ TEST(profile_limit_holds_for_labels_too)
 	profile_free(profile);
 }
 
+TEST(profile_limit_holds_for_frames_too)
+{
+	struct profile *profile = profile_new();
+	int64_t first, last = 0;
+	uint64_t address;
+
+	profile_set_limit(profile, 10000);
+	first = profile_add_frame(profile, FRAME_USER, MODULE_NR_UNKNOWN, 1);
+	for (address = 2; address < 5000; address++)
+		last = profile_add_frame(profile, FRAME_USER, MODULE_NR_UNKNOWN, address);
+	CHECK(profile_nr_frames(profile) < 500);
+	CHECK_EQ(profile_frame(profile, (uint32_t)last)->address, 0);
+	CHECK_EQ(profile_add_frame(profile, FRAME_USER, MODULE_NR_UNKNOWN, 1), first);
+	profile_free(profile);
+}
+
 TEST(profile_many_stacks)
 {
 	struct profile *profile = profile_new();
