@@ -175,7 +175,6 @@ static int load(struct switches *switches, struct error *error)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	struct load_types types;
-	uint64_t delay_ns;
 	int err = cpus_read(&switches->possible, "possible", error);
 
 	if (!err)
@@ -186,7 +185,7 @@ static int load(struct switches *switches, struct error *error)
 		err = open_cgroup(switches, error);
 	if (err)
 		return err;
-	switches->by_clock = switches->config->by_clock || !process_delay_ns(&delay_ns);
+	switches->by_clock = switches->config->by_clock || !process_has_delays();
 	load_types_open(&types, &options);
 	switches->bpf = switches_bpf__open_opts(&options);
 	err = switches->bpf ? configure_and_load(switches, error) : load_explain(-errno, error);

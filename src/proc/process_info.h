@@ -40,10 +40,10 @@ void process_cpu_absences(const uint32_t *cpus, size_t nr_cpus, struct cpu_absen
 uint64_t process_nr_threads(void);
 
 /*
- * Reads for how long the first thread of our own process has waited for a CPU. False if the kernel does not account
- * that: built without SCHED_INFO, or before Linux 5.14 without SCHEDSTATS.
+ * True if the kernel accounts how long threads wait for a CPU. Built without SCHED_INFO it does not,
+ * nor before Linux 5.14 without SCHEDSTATS.
  */
-bool process_delay_ns(uint64_t *ret_ns);
+bool process_has_delays(void);
 
 /* The number in /proc/sys/PATH, or fallback if it can't be read. */
 uint64_t process_sysctl(const char *path, uint64_t fallback);

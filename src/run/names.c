@@ -460,8 +460,8 @@ char *reading_trouble(const struct worker_troubles *troubles, size_t number)
 	if (troubles->silent[0] && !number--)
 		return text_printf("%s could not be looked at or read in time", troubles->silent);
 	if (troubles->nr_devices_given_up && !number--)
-		return text_printf("%zu file systems did not answer, or too slowly, and were not "
-				   "asked again for a minute%s%s",
+		return text_printf("%zu file systems did not answer repeatedly and were not asked "
+				   "again for a minute%s%s",
 				   troubles->nr_devices_given_up,
 				   troubles->silent_device[0] ? ", the first is that of " : "",
 				   troubles->silent_device);

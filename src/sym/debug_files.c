@@ -141,7 +141,6 @@ int debug_files_place(const struct debug_places *places, const struct code_file 
 	if (number >= PLACES_MAX)
 		return -ENODATA;
 	if (number < places->nr_folders) {
-		ret->folder = (uint32_t)number + 1;
 		add_by_build_id(ret, places->folders[number], want);
 		add_by_link(ret, places->folders[number], file, "", want);
 		return 0;
@@ -154,8 +153,6 @@ int debug_files_place(const struct debug_places *places, const struct code_file 
 		return -ENODATA;
 	fill_place(ret, file, own_root ? -1 : file->root_fd, own_root ? 0 : file->root_uid,
 		   number == 1, want);
-	if (own_root && number == 0)
-		ret->folder = (uint32_t)places->nr_folders + 1;
 	return 0;
 }
 

@@ -125,7 +125,7 @@ struct opener_reply {
 	struct process_looked process; /* the answer to OPENER_LOOK_AT_PROCESS */
 	struct maps_looked maps;       /* the last answer to OPENER_LOOK_AT_MAPS */
 	int32_t task_err;	       /* the last answer to OPENER_TASK */
-	uint32_t waited_us; /* in the last one: how long the call waited, but not for a CPU */
+	uint32_t reserved;
 	char bytes
 		[REPLY_BYTES]; /* mappings, or a part of a task's answer; only the used part is sent */
 };

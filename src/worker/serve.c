@@ -28,11 +28,9 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/file/fd_io.h"
 #include "base/file/read_budget.h"
 #include "base/isolated.h"
-#include "proc/process_info.h"
 #include "worker/confine.h"
 #include "worker/message.h"
 
@@ -112,52 +110,17 @@ static void deliver(const struct opener_call *call, size_t bytes, int handle,
 		(void)close(fd);
 }
 
-/* Waits that are shorter are not measured, which takes longer than most calls. */
-#define SHORT_WAIT_NS (10 * NS_PER_MS)
-
-/* When the opener began its call, on idle_clock_ns(), and what process_delay_ns() was when it was last read. */
-static struct {
-	int64_t began_ns;
-	uint64_t delay_ns;
-} call_clock;
-
-/* A clock that stands still while we work. It may go back a little: the two that it is made of are not the same. */
-static int64_t idle_clock_ns(void)
-{
-	return (int64_t)(clock_now_ns() - clock_read_ns(CLOCK_PROCESS_CPUTIME_ID));
-}
-
-/*
- * Returns for how long the call has waited, but not for a CPU; 0 if the kernel does not tell. Waits for a CPU in short
- * calls before are subtracted as well, so it may be too little.
- */
-static uint64_t waited_ns(void)
-{
-	const uint64_t before_ns = call_clock.delay_ns;
-	int64_t ns = idle_clock_ns() - call_clock.began_ns;
-
-	if (ns < (int64_t)SHORT_WAIT_NS || !process_delay_ns(&call_clock.delay_ns))
-		return 0;
-	ns -= (int64_t)(call_clock.delay_ns - before_ns);
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
-/* Waits until stook reads, if the socket is full, which does not count as the call's time. */
-static void send_reply(struct opener_reply *reply, size_t bytes, const int *fds, size_t nr_fds)
+/* Waits until stook reads, if the socket is full. */
+static void send_reply(const struct opener_reply *reply, size_t bytes, const int *fds,
+		       size_t nr_fds)
 {
 	struct pollfd writable = {.fd = WORKER_CONTROL_FD, .events = POLLOUT};
 	int err;
 
-	if (reply->is_last)
-		reply->waited_us = (uint32_t)(waited_ns() / NS_PER_US);
 	while ((err = message_send(WORKER_CONTROL_FD, reply,
 				   offsetof(struct opener_reply, bytes) + bytes, fds, nr_fds)) ==
-	       -EAGAIN) {
-		const int64_t before_ns = idle_clock_ns();
-
+	       -EAGAIN)
 		(void)poll(&writable, 1, -1);
-		call_clock.began_ns += idle_clock_ns() - before_ns;
-	}
 	if (err < 0)
 		_exit(1);
 }
@@ -349,7 +312,6 @@ static int run_opener(const struct worker_task *tasks, size_t nr_tasks)
 		int fd;
 		ssize_t nr = message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, &fd, 1);
 
-		call_clock.began_ns = idle_clock_ns();
 		if (nr < 0)
 			return nr != -ECONNRESET;
 		if (nr < (ssize_t)offsetof(struct opener_call, paths) ||

@@ -84,28 +84,15 @@
  * there was none for a while: samples wait for the answers. A user may be many arrangers, so every fourth failure in
  * all counts for each of them, but not for the host's root. Failures so old are not counted any more, nor are those of
  * a file that was not given up.
- *
- * A server may answer each request just in time, so that nothing hangs and all others wait. So the waits for what is one
- * arranger's, if that is not the host's root, are added up: those of the opener in calls that it finished, but after
- * longer than a disk takes (SLOW_NS), and those of a parser, once they are long for one question (SLOW_QUESTION_NS).
- * After ARRANGER_WAIT_NS in a minute, nothing of his is used for another one. That needs no verdict on a device, and
- * nobody else has less time for it.
  */
-#define DEVICE_LATE_MAX	 2
-#define DEVICES_MAX	 16 /* that are remembered; then the oldest is forgotten */
-#define ARRANGERS_MAX	 16 /* likewise, but who was not late is forgotten first */
-#define ALL_LATE_SHARE	 4
-#define DEVICE_REST_NS	 (60 * NS_PER_SEC)
-#define MAX_HALVINGS	 3
-#define LATE_HALVINGS	 2 /* for a device that was late once */
-#define FORGIVEN_NS	 (600 * NS_PER_SEC)
-#define SLOW_NS		 (100 * NS_PER_MS)
-#define SLOW_PROCESS_NS	 (250 * NS_PER_MS) /* it may be busy with its own mappings */
-#define SLOW_QUESTION_NS (500 * NS_PER_MS)
-#define ARRANGER_WAIT_NS (2 * NS_PER_SEC)
-
-/* In place of a device: worker_place.folder, in `minor`. A server there does not speak for the disk of the programs. */
-#define SEARCHED_DEVICE (WORKER_NO_DEVICE - 1)
+#define DEVICE_LATE_MAX 2
+#define DEVICES_MAX	16 /* that are remembered; then the oldest is forgotten */
+#define ARRANGERS_MAX	16 /* likewise */
+#define ALL_LATE_SHARE	4
+#define DEVICE_REST_NS	(60 * NS_PER_SEC)
+#define MAX_HALVINGS	3
+#define LATE_HALVINGS	2 /* for a device that was late once */
+#define FORGIVEN_NS	(600 * NS_PER_SEC)
 
 /* In place of an arranger: unknown; a task of the opener, which looks at many; none. */
 #define ARRANGER_UNKNOWN ((uint64_t)(uid_t)-1)
@@ -119,13 +106,9 @@
 /* At most so many looks are at files, and so many at all else: anybody can make more of one kind than is looked at. */
 #define KIND_LOOKS_MAX 48
 
-/*
- * A parser waits for one file at a time, but its next request may be read before the opener's reply to the last one. The
- * others are looks, whose places no parser may take: neither one that does not wait, nor one that leaves requests behind.
- */
-#define PARSER_CALLS_MAX 4
-#define LOOKS_MAX	 64
-#define CALLS_MAX	 (LOOKS_MAX + PARSER_CALLS_MAX * NR_PARSERS + 1)
+/* Each parser can wait for one file, and one call may be stale; the others are looks. */
+#define LOOKS_MAX 64
+#define CALLS_MAX (LOOKS_MAX + 2 * NR_PARSERS + 1)
 
 struct process {
 	pid_t pid; /* 0: none */
@@ -157,12 +140,8 @@ struct parser_process {
 	struct worker_question question; /* bytes and handle are not valid any more */
 	char path[256];			 /* of its file; empty: it has none, or it is unknown */
 	uint64_t deadline_ns;
-	/*
-	 * When its CPU time was last read, and when that last had another value than before; or for both, when the question
-	 * was asked, or it requested a file.
-	 */
+	/* When its CPU time was last read, and when that last had another value than before, or the question was asked. */
 	uint64_t looked_ns, seen_ns, seen_cpu_ns;
-	uint64_t waited_ns; /* in the kernel, for this question, as far as that was seen */
 	unsigned nr_wants;
 	uint32_t owed;	  /* the delivery that worker_answer() makes; 0: none */
 	uint64_t owed_ns; /* since then */
@@ -177,7 +156,6 @@ struct open_request {
 	size_t path_bytes;	 /* used of call.paths */
 	int fd;			 /* the attached handle, owned; -1: none */
 	struct worker_file file; /* inode 0: none */
-	uint32_t job;		 /* of the parser that it is for; 0: it is for none */
 };
 
 struct bad_file {
@@ -192,13 +170,11 @@ struct late_device {
 	uint64_t last_ns;
 };
 
-/* How often workers waited in vain, within DEVICE_REST_NS of the last time. */
+/* Workers that waited in vain, within DEVICE_REST_NS of the last. */
 struct lateness {
 	uint64_t arranger;
 	unsigned nr;
 	uint64_t last_ns;
-	uint64_t waited_ns; /* in all: see ARRANGER_WAIT_NS */
-	uint64_t since_ns;  /* when that began, or was too long; it counts for DEVICE_REST_NS */
 };
 
 struct worker {
@@ -413,7 +389,7 @@ static void blame(struct worker *worker, const struct worker_file *file, const c
 	struct bad_file *bad = file->inode ? find_bad(worker, file) : NULL;
 
 	worker->failed_ns = clock_now_ns();
-	if (!file->inode || file->major == SEARCHED_DEVICE)
+	if (!file->inode)
 		return;
 	if (!bad) {
 		bad = &worker->bad_files[worker->nr_bad_files++ % BAD_FILES_MAX];
@@ -467,31 +443,6 @@ static struct lateness *find_lateness(struct worker *worker, uint64_t arranger)
 	return NULL;
 }
 
-/* True for an arranger who had workers wait for too long in all. lateness: NULL if he had none wait. */
-static bool is_slow(const struct lateness *lateness)
-{
-	return lateness && lateness->waited_ns >= ARRANGER_WAIT_NS &&
-	       clock_now_ns() - lateness->since_ns < DEVICE_REST_NS;
-}
-
-/* As find_lateness(), but adds what it does not find. */
-static struct lateness *ensure_lateness(struct worker *worker, uint64_t arranger)
-{
-	struct lateness *lateness = find_lateness(worker, arranger);
-	size_t i;
-
-	if (lateness)
-		return lateness;
-	/* The last turn is at the oldest again. */
-	for (i = 0; i <= ARRANGERS_MAX; i++) {
-		lateness = &worker->late[worker->nr_arrangers++ % ARRANGERS_MAX];
-		if (!nr_late_of(lateness) && !is_slow(lateness))
-			break;
-	}
-	*lateness = (struct lateness){.arranger = arranger};
-	return lateness;
-}
-
 /* Keeps the first text only. */
 static void keep_first(char kept[WORKER_WHAT_BYTES], const char *text)
 {
@@ -502,9 +453,14 @@ static void keep_first(char kept[WORKER_WHAT_BYTES], const char *text)
 /* Notes that a worker waited for this file in vain, or for what else is its arranger's. what: for the verdict. */
 static void note_late(struct worker *worker, const struct worker_file *file, const char *what)
 {
+	struct lateness *lateness = find_lateness(worker, file->arranger);
 	struct late_device *device = find_device(worker, file);
 
-	count_late(ensure_lateness(worker, file->arranger));
+	if (!lateness) {
+		lateness = &worker->late[worker->nr_arrangers++ % ARRANGERS_MAX];
+		*lateness = (struct lateness){.arranger = file->arranger};
+	}
+	count_late(lateness);
 	count_late(&worker->late_in_all);
 	keep_first(worker->troubles.silent, what);
 	if (!file->inode)
@@ -516,29 +472,6 @@ static void note_late(struct worker *worker, const struct worker_file *file, con
 	device->last_ns = clock_now_ns();
 	if (++device->nr_late != DEVICE_LATE_MAX)
 		return;
-	worker->troubles.nr_devices_given_up++;
-	keep_first(worker->troubles.silent_device, what);
-}
-
-/* Adds to the time that workers waited for what is this arranger's: see ARRANGER_WAIT_NS. what: for the verdict. */
-static void add_wait(struct worker *worker, uint64_t arranger, uint64_t ns, const char *what)
-{
-	const uint64_t now_ns = clock_now_ns();
-	struct lateness *lateness;
-
-	if (!arranger || arranger == ARRANGER_UNKNOWN)
-		return;
-	lateness = ensure_lateness(worker, arranger);
-	if (is_slow(lateness))
-		return;
-	if (now_ns - lateness->since_ns >= DEVICE_REST_NS) {
-		lateness->since_ns = now_ns;
-		lateness->waited_ns = 0;
-	}
-	lateness->waited_ns += ns;
-	if (lateness->waited_ns < ARRANGER_WAIT_NS)
-		return;
-	lateness->since_ns = worker->failed_ns = now_ns;
 	worker->troubles.nr_devices_given_up++;
 	keep_first(worker->troubles.silent_device, what);
 }
@@ -576,17 +509,12 @@ static bool is_device_given_up(struct worker *worker, const struct worker_file *
 	return nr >= DEVICE_ABANDONED_MAX;
 }
 
-/*
- * True if workers have waited for too long for what is this arranger's, or too many processes cannot be killed that do,
- * or that wait for anything.
- */
-static bool is_arranger_given_up(struct worker *worker, uint64_t arranger)
+/* True if too many processes cannot be killed that wait for what is this arranger's, or for anything. */
+static bool is_arranger_given_up(const struct worker *worker, uint64_t arranger)
 {
 	const bool is_bound_by_all = arranger && arranger != ARRANGER_TASK;
 	size_t i, nr = 0;
 
-	if (is_slow(find_lateness(worker, arranger)))
-		return true;
 	for (i = 0; i < worker->nr_killed; i++)
 		nr += worker->killed[i].is_abandoned && worker->killed[i].file.arranger == arranger;
 	return nr >= (arranger ? ARRANGER_ABANDONED_MAX : ABANDONED_MAX) ||
@@ -758,24 +686,24 @@ static void fail_call(struct worker *worker, const struct open_request *request,
 	}
 }
 
-static void drop_call(struct worker *worker, size_t number)
+static void drop_first_call(struct worker *worker)
 {
 	size_t i;
 
-	worker->nr_looks -= is_look(worker->calls[number]);
-	worker->nr_file_looks -= worker->calls[number]->call.action == OPENER_LOOK;
-	free_request(worker->calls[number]);
-	for (i = number + 1; i < worker->nr_calls; i++)
+	worker->nr_looks -= is_look(worker->calls[0]);
+	worker->nr_file_looks -= worker->calls[0]->call.action == OPENER_LOOK;
+	free_request(worker->calls[0]);
+	for (i = 1; i < worker->nr_calls; i++)
 		worker->calls[i - 1] = worker->calls[i];
 	worker->nr_calls--;
-	worker->nr_sent -= number < worker->nr_sent;
+	worker->nr_sent -= worker->nr_sent > 0;
 }
 
 static void drop_calls(struct worker *worker, int err)
 {
 	while (worker->nr_calls) {
 		fail_call(worker, worker->calls[0], err);
-		drop_call(worker, 0);
+		drop_first_call(worker);
 	}
 	worker->opener_late_ns = 0;
 }
@@ -910,24 +838,6 @@ static void give_time(struct worker *worker)
 }
 
 /*
- * Notes that the opener has finished its oldest call, in which it waited for ns. A slow disk of the host is nobody's
- * doing, whichever process its files are looked at through.
- */
-static void add_call_wait(struct worker *worker, uint64_t ns)
-{
-	struct open_request *first = worker->calls[0];
-	const bool is_file = first->call.action == OPENER_LOOK || !is_look(first);
-	char text[WORKER_WHAT_BYTES];
-
-	if (ns < (is_file ? SLOW_NS : SLOW_PROCESS_NS) || is_task(first) ||
-	    (is_file && first->call.pid && !first->call.id.arranger))
-		return;
-	find_arranger(first);
-	describe_call(worker, first, text);
-	add_wait(worker, first->file.arranger, ns < OPEN_NS ? ns : OPEN_NS, text);
-}
-
-/*
  * Replaces the opener. The call that it worked on fails with `why`; the others are sent again. Without calls the next
  * one starts it, so that an opener that always dies is not restarted endlessly. If it did not even start, all fail.
  */
@@ -952,37 +862,7 @@ static void lose_opener(struct worker *worker, int why)
 			note_late(worker, &first->file, text);
 		path_of_call(first, text);
 		blame(worker, &first->file, text);
-		drop_call(worker, 0);
-	}
-	worker->opener_late_ns = 0;
-	if (worker->nr_calls && start_opener(worker) < 0)
-		drop_calls(worker, -EIO);
-}
-
-/*
- * Fails the calls whose arrangers were given up since they were queued, when one of them is the oldest: together they would
- * take much longer. The opener may be at it, so it is replaced.
- */
-static void drop_slow_calls(struct worker *worker)
-{
-	size_t i;
-
-	if (!worker->nr_calls || !is_slow(find_lateness(worker, worker->calls[0]->file.arranger)))
-		return;
-	kill_process(worker, &worker->opener, &worker->calls[0]->file);
-	for (i = worker->nr_calls; i-- > 0;) {
-		struct open_request *request = worker->calls[i];
-		const struct opener_call *call = &request->call;
-
-		find_arranger(request);
-		if (!is_slow(find_lateness(worker, request->file.arranger)))
-			continue;
-		fail_call(worker, request,
-			  call->action == OPENER_LOOK && call->pid &&
-					  request->file.arranger != call->id.arranger
-				  ? -EXDEV
-				  : -EHOSTDOWN);
-		drop_call(worker, i);
+		drop_first_call(worker);
 	}
 	worker->opener_late_ns = 0;
 	if (worker->nr_calls && start_opener(worker) < 0)
@@ -1008,7 +888,7 @@ static void call_opener(struct worker *worker, struct open_request *request)
 {
 	int err;
 
-	if (!is_look(request) && worker->nr_calls - worker->nr_looks == CALLS_MAX - LOOKS_MAX) {
+	if (worker->nr_calls == CALLS_MAX) {
 		fail_call(worker, request, -EBUSY);
 		free_request(request);
 		return;
@@ -1296,8 +1176,7 @@ static void read_opener(struct worker *worker)
 		}
 		if (is_ready || !reply.is_last) /* mappings of a large process */
 			continue;
-		add_call_wait(worker, reply.waited_us * NS_PER_US);
-		drop_call(worker, 0);
+		drop_first_call(worker);
 		set_deadline(worker);
 	}
 	if (is_late && worker->is_opener_ready && worker->nr_sent && is_task(worker->calls[0]) &&
@@ -1308,7 +1187,6 @@ static void read_opener(struct worker *worker)
 		worker->troubles.nr_openers_late++;
 		lose_opener(worker, -ETIME);
 	}
-	drop_slow_calls(worker);
 	if (worker->opener.pid && is_gone(send_calls(worker)))
 		(void)replace_opener(worker);
 	send_looks(worker);
@@ -1448,12 +1326,6 @@ static int error_of_task(int err)
 	return err == -ENOMEM ? -ENOBUFS : err;
 }
 
-/* What is to blame if the opener hangs at this place: a common folder, which the host's root has arranged, or the file. */
-static struct worker_file file_at(const struct worker_place *place, const struct worker_file *asked)
-{
-	return place->folder ? (struct worker_file){SEARCHED_DEVICE, place->folder, 1, 0} : *asked;
-}
-
 /* Handles a request of the parser for another file. */
 static void look_for(struct worker *worker, enum parser number, const struct parser_reply *reply)
 {
@@ -1462,7 +1334,6 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	struct worker_place place = {.root_fd = -1};
 	uint64_t began_ns = clock_now_ns();
 	struct open_request *request;
-	struct worker_file file;
 	int err = -ENODATA;
 
 	if (want->build_id_bytes <= WORKER_ID_BYTES &&
@@ -1474,10 +1345,6 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 		return;
 	}
 	parser->deadline_ns += clock_now_ns() - began_ns;
-	file = file_at(&place, &parser->question.file);
-	if (err == 0 &&
-	    (is_device_given_up(worker, &file) || is_arranger_given_up(worker, file.arranger)))
-		err = -EHOSTDOWN;
 	if (err < 0) {
 		deliver_failure(parser, reply->delivery, err);
 		return;
@@ -1508,25 +1375,22 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	request->call.first = want->first;
 	memcpy(request->call.paths, place.paths, place.nr);
 	request->path_bytes = place.nr;
-	request->file = file;
-	request->job = parser->job;
+	request->file = parser->question.file;
 	call_opener(worker, request);
-}
-
-/* Returns how many files of its question the opener has yet to pass to a parser, as far as is known. */
-static size_t nr_calls_for(const struct worker *worker, const struct parser_process *parser)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < worker->nr_calls; i++)
-		nr += worker->calls[i]->job == parser->job;
-	return nr;
 }
 
 /* True if a parser waits for a file that was requested, or for our answer. */
 static bool waits_for_others(const struct worker *worker, const struct parser_process *parser)
 {
-	return parser->owed || nr_calls_for(worker, parser) > 0;
+	size_t i;
+
+	if (parser->owed)
+		return true;
+	for (i = 0; i < worker->nr_calls; i++)
+		if (!is_look(worker->calls[i]) && !is_task(worker->calls[i]) &&
+		    parser == &worker->parsers[worker->calls[i]->call.parser])
+			return true;
+	return false;
 }
 
 /* True if a parser waits for an opener that has yet to start. */
@@ -1535,28 +1399,16 @@ static bool waits_for_start(const struct worker *worker, const struct parser_pro
 	return !worker->is_opener_ready && waits_for_others(worker, parser);
 }
 
-/* Notes that a parser waits in the kernel, as it did in the last ns. */
-static void add_parser_wait(struct worker *worker, struct parser_process *parser, uint64_t ns)
-{
-	char text[WORKER_WHAT_BYTES];
-
-	parser->waited_ns += ns;
-	if (parser->waited_ns < SLOW_QUESTION_NS)
-		return;
-	describe_question(parser, text);
-	add_wait(worker, parser->question.file.arranger, ns, text);
-}
-
 /* True if a parser has waited in the kernel for too long: for bytes of a file that do not come. */
 static bool is_stalled(struct worker *worker, struct parser_process *parser)
 {
-	const uint64_t now_ns = clock_now_ns(), since_ns = now_ns - parser->looked_ns;
+	const uint64_t now_ns = clock_now_ns();
 	const uint64_t most_ns = STALL_NS >> halvings_for(worker, &parser->question.file);
 	uint64_t cpu_ns;
 
 	if (parser->is_stopped) /* by us; when we did not run for long, neither did pace() */
 		return false;
-	if (since_ns < STALL_LOOK_NS)
+	if (now_ns - parser->looked_ns < STALL_LOOK_NS)
 		return false;
 	parser->looked_ns = now_ns;
 	cpu_ns = cpu_ns_of(&parser->process);
@@ -1564,11 +1416,6 @@ static bool is_stalled(struct worker *worker, struct parser_process *parser)
 		parser->seen_cpu_ns = cpu_ns;
 		parser->seen_ns = now_ns;
 	}
-	/* If we did not run for long, we do not know for how much of that time it has waited. */
-	if (parser->question.file.arranger && !waits_for_others(worker, parser) &&
-	    is_waiting(&parser->process))
-		add_parser_wait(worker, parser,
-				since_ns < 2 * STALL_LOOK_NS ? since_ns : STALL_LOOK_NS);
 	return now_ns - parser->seen_ns >= most_ns && is_waiting(&parser->process);
 }
 
@@ -1596,7 +1443,7 @@ static void pace(struct worker *worker)
 			continue;
 		if (parser->is_stopped) {
 			parser->deadline_ns += since_ns;
-			parser->looked_ns = parser->seen_ns = now_ns;
+			parser->seen_ns = now_ns;
 		}
 		if (parser->is_stopped != is_over)
 			(void)kill(parser->process.pid, is_over ? SIGSTOP : SIGCONT);
@@ -1629,7 +1476,7 @@ static void read_parser(struct worker *worker, enum parser number)
 		if (nr == sizeof(reply) && !parser->is_confined && reply.kind == PARSER_CONFINED) {
 			parser->is_confined = true;
 			parser->deadline_ns += clock_now_ns() - parser->seen_ns;
-			parser->looked_ns = parser->seen_ns = clock_now_ns();
+			parser->seen_ns = clock_now_ns();
 			continue;
 		}
 		if (nr == sizeof(reply) && !parser->is_confined &&
@@ -1643,11 +1490,10 @@ static void read_parser(struct worker *worker, enum parser number)
 			fail(worker, parser, -EPROTO);
 			return;
 		}
-		if (reply.kind == PARSER_WANTS && parser->nr_wants++ < QUESTION_WANTS_MAX &&
-		    !parser->owed && nr_calls_for(worker, parser) < PARSER_CALLS_MAX) {
+		if (reply.kind == PARSER_WANTS && parser->nr_wants++ < QUESTION_WANTS_MAX) {
 			look_for(worker, number, &reply);
-			parser->looked_ns = parser->seen_ns = clock_now_ns();
-			break; /* the opener's replies are read before its next request */
+			parser->seen_ns = clock_now_ns();
+			continue;
 		}
 		if (reply.kind != PARSER_DONE || reply.err > 0) {
 			fail(worker, parser, -EPROTO);
@@ -1672,8 +1518,7 @@ static void read_parser(struct worker *worker, enum parser number)
 		note_late(worker, &parser->question.file, text);
 	}
 	if (is_late || (!parser->owed && !waits_for_start(worker, parser) &&
-			(clock_now_ns() >= parser->deadline_ns ||
-			 is_slow(find_lateness(worker, parser->question.file.arranger))))) {
+			clock_now_ns() >= parser->deadline_ns)) {
 		worker->troubles.nr_parsers_late++;
 		fail(worker, parser, -ETIME);
 	}
@@ -1895,8 +1740,6 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 		request->call.delivery = call.delivery = ++worker->last_delivery;
 	}
 	call.job = ++worker->last_job;
-	if (request)
-		request->job = call.job;
 	err = request && request->fd < 0 ? -errno : 0;
 	if (err == 0)
 		err = fd_write_at(asked->buffer, 0, question->bytes, question->nr);
@@ -1920,8 +1763,7 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 	asked->is_done = false;
 	asked->nr_wants = 0;
 	asked->owed = 0;
-	asked->looked_ns = asked->seen_ns = clock_now_ns();
-	asked->waited_ns = 0;
+	asked->seen_ns = clock_now_ns();
 	asked->deadline_ns = asked->seen_ns + question->most_ns;
 	if (request)
 		call_opener(worker, request);
@@ -1934,7 +1776,7 @@ void worker_answer(struct worker *worker, enum parser parser, int err)
 
 	if (!asked->owed)
 		return;
-	asked->looked_ns = asked->seen_ns = clock_now_ns();
+	asked->seen_ns = clock_now_ns();
 	asked->deadline_ns += asked->seen_ns - asked->owed_ns;
 	if (asked->process.pid)
 		deliver_failure(asked, asked->owed, err);

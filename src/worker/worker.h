@@ -102,8 +102,6 @@ struct worker_place {
 	bool is_written; /* likewise, see file_open_written() */
 	struct file_owners owners;
 	uint64_t written_since_ns;
-	/* The number of a folder of our own root that is searched for all files; 0: it is another place. */
-	uint32_t folder;
 	char paths[WORKER_PLACE_BYTES]; /* each with its NUL */
 	size_t nr;			/* bytes of paths */
 };
@@ -198,8 +196,8 @@ void worker_begin(struct worker *worker, enum parser parser);
 /*
  * Sends a question to a parser. The question is copied and the handle duplicated, but question->context must
  * live until the answer is fetched. Returns 0; -EBUSY: it has a question already; -EAGAIN: it crashed a moment
- * ago, try later; -EOWNERDEAD: the file was given up; -EHOSTDOWN: its device was given up, or all of its arranger; or
- * another negative errno if no process can be started. For a large question, -EAGAIN also: another parser is at one.
+ * ago, try later; -EOWNERDEAD: the file was given up; -EHOSTDOWN: its device was given up; or another negative
+ * errno if no process can be started. For a large question, -EAGAIN also: another parser is at one.
  */
 int worker_ask(struct worker *worker, enum parser parser, const struct worker_question *question);
 
@@ -311,8 +309,7 @@ struct worker_troubles {
 	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
 	size_t nr_files_given_up;
 	char given_up[WORKER_WHAT_BYTES]; /* path of the first one; empty: unknown */
-	/* File systems that did not answer; all that one user has, which took too long together, counts as one. */
-	size_t nr_devices_given_up;
+	size_t nr_devices_given_up;	  /* their file systems did not answer */
 	/* What did not answer on the first of them; empty: unknown. */
 	char silent_device[WORKER_WHAT_BYTES];
 	/* The first file or process that did not answer in time; empty: none. */

@@ -55,7 +55,7 @@ static pid_t outside_start(void)
 
 static int outside_status(struct process_status *ret)
 {
-	*ret = (struct process_status){.state = outside.now_ns & 1 ? 'R' : 'D', .uids = {1}};
+	*ret = (struct process_status){.state = outside.now_ns & 1 ? 'R' : 'D'};
 	return 0;
 }
 
@@ -127,7 +127,6 @@ static int find_place(void *context, const struct worker_want *want, struct work
 	if (want->place > 2)
 		return -ENODATA;
 	ret->is_owned = want->place == 1;
-	ret->folder = want->place == 1;
 	ret->is_handle = want->place == 2;
 	ret->root_fd = want->place == 2 ? *(const int *)context : -1;
 	worker_place_add(ret, want->name);
@@ -142,7 +141,7 @@ static void ask(struct host *host, uint64_t choice)
 		.bytes = "question",
 		.nr = sizeof("question"),
 		.handle = choice & 8 ? handle : -1,
-		.file = {1, (uint32_t)choice >> 4 & 3, choice >> 6 & 7, choice >> 9 & 1},
+		.file = {1, (uint32_t)choice >> 4 & 3, choice >> 6 & 7},
 		.most_ns = NS_PER_SEC,
 		.most_bytes = 4096,
 		.place = choice & 16 ? find_place : NULL,
@@ -195,8 +194,6 @@ static void say_as_opener(struct host *host, uint64_t choice, struct bytes bytes
 		message.number = host->worker->calls[0]->call.number;
 	if (choice & 4)
 		message.is_last = 1;
-	if (choice & 256)
-		message.waited_us = 600000;
 	memcpy(outside.message, &message, sizeof(message));
 	outside.message_bytes = choice & 1 ? (nr > head	   ? nr
 					      : choice & 8 ? nr + 1
@@ -234,10 +231,7 @@ static const struct opener_question of_opener = {
 
 static void want_file_of(struct host *host, uint64_t choice)
 {
-	const struct file_id id = {.major = 1,
-				   .minor = choice & 3,
-				   .inode = choice >> 2 & 31,
-				   .arranger = choice >> 9 & 1};
+	const struct file_id id = {.major = 1, .minor = choice & 3, .inode = choice >> 2 & 31};
 
 	(void)file_table_add(host->files, &id, "/usr/bin/true", (int32_t)(choice >> 7 & 3), 4096,
 			     8192);

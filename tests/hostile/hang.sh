@@ -191,7 +191,7 @@ judge() {
 		bad+=" does not name what hung;"
 	wait_until 1 is_held_or_gone "$sid" || bad+=" leaves behind $(of_session "$sid" | tr '\n' ' ')"
 	check_equal "$SCENE: $name ($ms ms)" "$bad" ""
-	[ -z "$bad" ] || note "$(sed 's/^/    /' "$dir/err" | head -n 30)"
+	[ -z "$bad" ] || note "$(sed 's/^/    /' "$dir/err" | head -n 12)"
 }
 
 # The server goes, and with it everything that the kernel holds.
@@ -349,36 +349,6 @@ swapped() {
 	finish
 }
 
-# dripping MS RUN…: a server answers everything, but so late that nothing ever hangs: each answer takes MS milliseconds,
-# one after the other. So a single run waits for more of them before a look is late. That is not all others' time: a
-# program of root's, which is looked at and named after that one, has its names.
-dripping() {
-	local ms=$1 run host
-	shift
-	if ! serve overlay || ! target "$FILES/program" run "$FILES" "$S/control" "$ms" "$LIFETIME"; then
-		fail "$SCENE: set-up" "$(cat "$S/served" "$S/target")"
-		return
-	fi
-	cp "$PROGRAMS/spin" "$S/host"
-	nice -n 10 "$S/host" 8 >/dev/null &
-	host=$!
-	for run in "$@"; do
-		case $run in
-		all) run all profile -d 1 ;;
-		pid) run pid profile -d 1 -p "$TARGET" ;;
-		lines) run lines profile -d 1 -p "$TARGET,$host" --lines --inline ;;
-		esac
-	done
-	await
-	check "$SCENE: the server is slow" grep -q "^slow .* stook" "$S/served"
-	for run in "$@"; do
-		judge "$run" 0 + samples says
-		[ "$run" = pid ] || check "$SCENE: $run has names of the host's files" \
-			test "$(sum_matching 'host.*;spin_inner' "$S/$run/out")" -gt 0
-	done
-	finish
-}
-
 # The same, from its start on: its mappings are known from the kernel's events. The command itself ends: else the
 # run would wait for it.
 locked_command() {
@@ -497,11 +467,6 @@ for mount in direct overlay root; do
 	wait
 done
 if has_user_namespaces; then
-	# Beside no others: these load the CPUs.
-	scenario "dripping" dripping 900 pid all lines
-	scenario "dripping slowly" dripping 200 pid all lines
-	scenario "dripping for one run" dripping 90 pid
-	wait
 	scenario "locked memory" locked
 	scenario "locked memory of a command" locked_command
 	scenario "replaced files" swapped

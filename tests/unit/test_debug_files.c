@@ -92,28 +92,6 @@ TEST(debug_files_of_the_host_in_a_users_root)
 	}
 }
 
-/* Only folders of our own root that are searched for all files are told apart. */
-TEST(debug_files_in_common_folders)
-{
-	static const char *const folders[] = {"/a", "/b"};
-	static const uint32_t of_host[] = {1, 2, 3, 0}, of_container[] = {1, 2, 0, 0, 3, 0};
-	const struct debug_places places = {.folders = folders, .nr_folders = ARRAY_SIZE(folders)};
-	struct code_file file = {.fd = 0, .path = "/bin/program", .root_fd = -1};
-	struct worker_want want = {.name = "abc"};
-	struct worker_place place;
-
-	for (; want.place < ARRAY_SIZE(of_host); want.place++) {
-		CHECK_EQ(debug_files_place(&places, &file, &want, &place), 0);
-		CHECK_EQ(place.folder, of_host[want.place]);
-	}
-	CHECK_EQ(debug_files_place(&places, &file, &want, &place), -ENODATA);
-	file.root_fd = 1;
-	for (want.place = 0; want.place < ARRAY_SIZE(of_container); want.place++) {
-		CHECK_EQ(debug_files_place(&places, &file, &want, &place), 0);
-		CHECK_EQ(place.folder, of_container[want.place]);
-	}
-}
-
 /* --- files that are referred to --------------------------------------------------------------- */
 
 /* True if a file of this owner would be opened at the path. */

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -41,8 +40,6 @@ enum {
 	TASK_KEEP,
 	TASK_FLOOD,
 	TASK_WANT_ENDLESSLY,
-	TASK_WANT_AT_ONCE,
-	TASK_DRIP,
 	TASK_LIE,
 	TASK_GIVE_UP,
 	TASK_SYSTEM_CALL,
@@ -179,32 +176,6 @@ __attribute__((noreturn)) static int want_endlessly(struct worker_job *job, void
 		(void)worker_want(job, &want);
 }
 
-/* The first job of its worker: requests many files without waiting for one. */
-static int want_at_once(struct worker_job *job, void **state)
-{
-	struct parser_reply message = {
-		.job = 1, .kind = PARSER_WANTS, .want = {.kind = WANT_DEBUG_FILE, .name = "abc"}};
-
-	for (message.delivery = 1; message.delivery < 20; message.delivery++)
-		(void)message_send(WORKER_CONTROL_FD, &message, sizeof(message), NULL, 0);
-	return wait_in_kernel(job, state);
-}
-
-/* Four seconds of short waits, with some work in between. */
-static int drip(struct worker_job *job, void **state)
-{
-	int i;
-
-	for (i = 0; i < 20; i++) {
-		const uint64_t until_ns = clock_now_ns() + 2 * NS_PER_MS;
-
-		while (clock_now_ns() < until_ns)
-			;
-		(void)usleep(200000);
-	}
-	return give(job, "dripped", 7);
-}
-
 static int lie(struct worker_job *job, void **state)
 {
 	job->answer_bytes = 1000; /* but nothing was written */
@@ -291,8 +262,6 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 		[TASK_KEEP] = {"keep", keep},
 		[TASK_FLOOD] = {"flood", flood},
 		[TASK_WANT_ENDLESSLY] = {"want endlessly", want_endlessly},
-		[TASK_WANT_AT_ONCE] = {"want at once", want_at_once},
-		[TASK_DRIP] = {"drip", drip},
 		[TASK_LIE] = {"lie", lie},
 		[TASK_GIVE_UP] = {"give up", give_up},
 		[TASK_SYSTEM_CALL] = {"system call", call_system},
@@ -785,25 +754,17 @@ TEST(worker_gives_up_a_file)
 	worker_free(worker);
 }
 
-/* Returns the number of our child processes that have not exited yet, up to 8. */
-static size_t find_children(pid_t pids[8])
+/* Signals one of our child processes that has not exited yet, if there is any. */
+static void signal_a_child(unsigned number, int signal_number)
 {
 	cleanup_file FILE *file = fopen("/proc/thread-self/children", "re");
+	pid_t pids[8];
 	size_t nr = 0;
 
 	if (!file)
 		SKIP("needs CONFIG_PROC_CHILDREN");
-	while (nr < 8 && fscanf(file, "%d", &pids[nr]) == 1)
+	while (nr < ARRAY_SIZE(pids) && fscanf(file, "%d", &pids[nr]) == 1)
 		nr++;
-	return nr;
-}
-
-/* Signals one of them, if there is any. */
-static void signal_a_child(unsigned number, int signal_number)
-{
-	pid_t pids[8];
-	const size_t nr = find_children(pids);
-
 	if (nr)
 		(void)kill(pids[number % nr], signal_number);
 }
@@ -880,26 +841,6 @@ static void wait_for_looks(struct looking *looking)
 	CHECK(!worker_is_looking(looking->worker));
 }
 
-/* Stops the opener, which has nothing to do. Returns its pid. */
-static pid_t stop_opener(struct looking *looking)
-{
-	struct process_status status;
-	pid_t pids[8], opener = 0;
-	size_t nr, i;
-
-	process_table_distrust(looking->processes, clock_now_ns());
-	CHECK(process_table_ensure(looking->processes, 1, NULL, clock_now_ns()) >= 0);
-	wait_for_looks(looking);
-	nr = find_children(pids);
-	for (i = 0; i < nr; i++)
-		if (process_status_read(pids[i], &status) == 0 &&
-		    strcmp(status.comm, OPENER_NAME) == 0)
-			opener = pids[i];
-	CHECK(opener > 0);
-	CHECK_EQ(kill(opener, SIGSTOP), 0);
-	return opener;
-}
-
 TEST(worker_looks_at_processes_and_files)
 {
 	const struct mapping *mapping;
@@ -953,7 +894,9 @@ TEST(worker_looks_past_what_does_not_answer)
 	int32_t pid = getpid(), parent = getppid();
 
 	open_looking(&looking);
-	stop_opener(&looking);
+	CHECK(process_table_ensure(looking.processes, 1, NULL, clock_now_ns()) >= 0);
+	wait_for_looks(&looking);
+	signal_a_child(0, SIGSTOP);
 	began_ns = clock_now_ns();
 	CHECK(process_table_ensure(looking.processes, pid, NULL, clock_now_ns()) >= 0);
 	CHECK(process_table_ensure(looking.processes, parent, NULL, clock_now_ns()) >= 0);
@@ -967,150 +910,6 @@ TEST(worker_looks_past_what_does_not_answer)
 	CHECK(!process_table_awaits(looking.processes, parent, NULL, 0));
 	CHECK_EQ(troubles_of(looking.worker).nr_openers_late, 1);
 	CHECK(strstr(troubles_of(looking.worker).silent, "process ") != NULL);
-	close_looking(&looking);
-}
-
-/* A parser that requests files without waiting for them, from an opener that hangs, takes no places of looks. */
-TEST(worker_parser_requests_one_file_at_a_time)
-{
-	struct worker_question question = question_of(TASK_WANT_AT_ONCE);
-	struct places places = {.nr = 1};
-	struct looking looking;
-	uint64_t began_ns;
-
-	open_looking(&looking);
-	stop_opener(&looking);
-	worker_place_add(&places.places[0], "/none");
-	places.places[0].root_fd = -1;
-	question.place = find_place;
-	question.context = &places;
-	began_ns = clock_now_ns();
-	check_failure(looking.worker, &question, -EPROTO);
-	CHECK(clock_now_ns() - began_ns < NS_PER_SEC / 2);
-	CHECK(process_table_ensure(looking.processes, getpid(), NULL, clock_now_ns()) >= 0);
-	wait_for_looks(&looking);
-	CHECK_EQ(process_table_nr_silent(looking.processes), 0);
-	close_looking(&looking);
-}
-
-/* A place of debug files that does not answer is given up, not the device of the file that they belong to. */
-TEST(worker_gives_up_a_place_of_debug_files)
-{
-	struct worker_question question = question_of(TASK_WANT);
-	struct places places = {.nr = 1};
-	struct looking looking;
-	int i;
-
-	open_looking(&looking);
-	worker_place_add(&places.places[0], "/none");
-	places.places[0].root_fd = -1;
-	places.places[0].folder = 1;
-	question.file = (struct worker_file){250, 1, 4711};
-	question.place = find_place;
-	question.context = &places;
-	for (i = 0; i < 2; i++) {
-		stop_opener(&looking);
-		check_failure(looking.worker, &question, -ETIME);
-	}
-	check_failure(looking.worker, &question, -EHOSTDOWN);
-	CHECK_EQ(troubles_of(looking.worker).nr_devices_given_up, 1);
-	question.place = NULL;
-	question.task = TASK_ECHO;
-	check_answer(looking.worker, &question, "");
-	close_looking(&looking);
-}
-
-/* Starts a process of an ordinary user with so many mappings that a look at it takes some milliseconds. */
-static pid_t start_large_process(void)
-{
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE), nr = 40000;
-	char *many = mmap(NULL, nr * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	pid_t pid;
-	size_t i;
-
-	CHECK(many != MAP_FAILED);
-	for (i = 0; i < nr; i += 2)
-		CHECK_EQ(mprotect(many + i * page, page, PROT_READ | PROT_EXEC), 0);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (pid == 0) {
-		if (getuid() == 0 && setuid(4711) < 0)
-			_exit(1);
-		(void)alarm(60); /* if the test fails, and does not end it */
-		for (;;)
-			(void)pause();
-	}
-	CHECK_EQ(munmap(many, nr * page), 0);
-	return pid;
-}
-
-static void step_for(struct looking *looking, uint64_t ns)
-{
-	const uint64_t until_ns = clock_now_ns() + ns;
-
-	while (clock_now_ns() < until_ns) {
-		worker_step(looking->worker);
-		(void)usleep(100);
-	}
-}
-
-/* Looks at two large processes; in the first, the opener waits for 600 ms: for us if we do not read its replies. */
-static void look_slowly(struct looking *looking, const pid_t pids[2], bool is_our_fault)
-{
-	pid_t opener;
-	int i;
-
-	process_table_free(looking->processes); /* it would not look again so soon */
-	looking->processes = process_table_new(looking->files);
-	CHECK(looking->processes != NULL);
-	worker_set_tables(looking->worker, looking->files, looking->processes, NULL);
-	opener = stop_opener(looking);
-	for (i = 0; i < 2; i++)
-		CHECK(process_table_ensure(looking->processes, pids[i], NULL, clock_now_ns()) >= 0);
-	worker_step(looking->worker);
-	CHECK_EQ(kill(opener, SIGCONT), 0);
-	if (is_our_fault) {
-		(void)usleep(600000);
-	} else {
-		step_for(looking, 3 * NS_PER_MS);
-		CHECK_EQ(kill(opener, SIGSTOP), 0);
-		step_for(looking, 600 * NS_PER_MS);
-		CHECK_EQ(kill(opener, SIGCONT), 0);
-	}
-	wait_for_looks(looking);
-}
-
-/* Looks that take long, but none too long, are too long together. Others are still looked at. */
-TEST(worker_gives_up_who_makes_others_wait)
-{
-	struct looking looking;
-	uint64_t delay_ns;
-	pid_t pids[2];
-	int i;
-
-	if (!process_delay_ns(&delay_ns))
-		SKIP("needs a kernel that accounts waits for a CPU");
-	for (i = 0; i < 2; i++)
-		pids[i] = start_large_process();
-	open_looking(&looking);
-	for (i = 0; i < 4; i++)
-		look_slowly(&looking, pids, true);
-	CHECK_EQ(troubles_of(looking.worker).nr_devices_given_up, 0);
-	for (i = 0; i < 10 && !troubles_of(looking.worker).nr_devices_given_up; i++) {
-		CHECK_EQ(process_table_nr_silent(looking.processes), 0);
-		look_slowly(&looking, pids, false);
-	}
-	CHECK(i >= 4 && i < 10);
-	CHECK_EQ(troubles_of(looking.worker).nr_openers_late, 0);
-	CHECK(strstr(troubles_of(looking.worker).silent_device, "process ") != NULL);
-	/* That was at the end of the first look, and the second was not done any more. Then neither is. */
-	CHECK_EQ(process_table_nr_silent(looking.processes), 1);
-	look_slowly(&looking, pids, false);
-	CHECK_EQ(process_table_nr_silent(looking.processes), 2);
-	for (i = 0; i < 2; i++) {
-		CHECK_EQ(kill(pids[i], SIGKILL), 0);
-		CHECK_EQ(waitpid(pids[i], NULL, 0), pids[i]);
-	}
 	close_looking(&looking);
 }
 
@@ -1173,21 +972,6 @@ TEST(worker_parser_that_waits)
 	worker_free(worker);
 }
 
-/* A parser may not wait for a user's file for too long in all; one that belongs to the host may be slow. */
-TEST(worker_parser_that_waits_again_and_again)
-{
-	struct worker *worker = open_worker();
-	struct worker_question question = question_of(TASK_DRIP);
-
-	question.file = (struct worker_file){250, 1, 4711, 1000};
-	check_failure(worker, &question, -ETIME);
-	question.file.minor++; /* all else of his */
-	check_failure(worker, &question, -EHOSTDOWN);
-	question.file.arranger = 0;
-	check_answer(worker, &question, "dripped");
-	worker_free(worker);
-}
-
 /* If one user's file systems do not answer, the files of others keep all of their time. */
 TEST(worker_has_less_time_only_for_who_was_late)
 {
@@ -1196,7 +980,7 @@ TEST(worker_has_less_time_only_for_who_was_late)
 	uint64_t began_ns;
 	uint32_t i;
 
-	for (i = 0; i < 2; i++) { /* a third time would be too long in all */
+	for (i = 0; i < 3; i++) {
 		question.file = (struct worker_file){250, i, 4711, 1000};
 		check_failure(worker, &question, -ETIME);
 	}

@@ -5,8 +5,7 @@
  *		mounts a file system on FOLDER and prints "ready". Its files "program", "libjvm.so" and
  *		"direct" have the bytes of this program. A line in CONTROL, a fifo, names the kind of
  *		request that is not answered from then on, except for reads of the parts of "program"
- *		that are loaded. For each request without an answer it prints "KIND PID COMM". A number in
- *		CONTROL makes it answer, but so many milliseconds later: "slow PID COMM". It ends
+ *		that are loaded. For each request without an answer it prints "KIND PID COMM". It ends
  *		after SECONDS at the latest: then the kernel aborts all requests, and nobody waits any
  *		longer.
  *	run FOLDER CONTROL KIND SECONDS
@@ -98,7 +97,6 @@ static const struct {
 
 static int device, backing;
 static size_t silent = NR_KINDS; /* index of the kind that is not answered; NR_KINDS: none */
-static unsigned delay_ms;	 /* of each answer */
 
 static void reply(const struct fuse_in_header *in, int err, const void *body, size_t nr)
 {
@@ -209,8 +207,8 @@ static void answer(const struct fuse_in_header *in)
 	}
 }
 
-/* Reports a request that is left unanswered, or answered late. */
-static void report(const char *what, uint32_t pid)
+/* Reports a request that is left unanswered. */
+static void report(uint32_t pid)
 {
 	char path[64], comm[32] = "?\n";
 	FILE *file;
@@ -221,18 +219,20 @@ static void report(const char *what, uint32_t pid)
 		snprintf(comm, sizeof(comm), "?\n");
 	if (file)
 		fclose(file);
-	printf("%s %u %s", what, pid, comm);
+	printf("%s %u %s", kinds[silent].name, pid, comm);
 	fflush(stdout);
 }
 
-/* True for pages of the program that it runs on: it would wait for them itself. */
-static bool is_loaded(const struct fuse_in_header *in)
+/* Pages of the program that it runs on are sent: it would wait for them itself. */
+static bool is_answered(const struct fuse_in_header *in)
 {
 	extern const char __executable_start[], edata[];
 	const struct fuse_read_in *read = (const struct fuse_read_in *)(in + 1);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t loaded = ((size_t)(edata - __executable_start) / page + 1) * page;
 
+	if (silent == NR_KINDS || in->opcode != kinds[silent].opcode)
+		return true;
 	return in->opcode == FUSE_READ && in->nodeid == FIRST_NODE &&
 	       read->offset + read->size <= loaded;
 }
@@ -247,15 +247,10 @@ static void serve_request(void)
 		return;
 	if (nr < (ssize_t)sizeof(*in))
 		exit(0); /* unmounted */
-	if (!is_loaded(in) && silent < NR_KINDS && in->opcode == kinds[silent].opcode) {
-		report(kinds[silent].name, in->pid);
-		return;
-	}
-	if (!is_loaded(in) && delay_ms) {
-		report("slow", in->pid);
-		usleep(delay_ms * 1000);
-	}
-	answer(in);
+	if (is_answered(in))
+		answer(in);
+	else
+		report(in->pid);
 }
 
 static void obey(int control)
@@ -269,7 +264,6 @@ static void obey(int control)
 	for (i = 0; i < NR_KINDS && strcmp(line, kinds[i].name) != 0; i++)
 		;
 	silent = i;
-	delay_ms = (unsigned)atoi(line);
 	printf("silent %s\n", line);
 	fflush(stdout);
 }
