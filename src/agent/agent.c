@@ -1016,7 +1016,7 @@ static int govern(struct agent *agent, const struct governor_reading *now, struc
  */
 static bool is_due(struct agent *agent, const struct governor_reading *now)
 {
-	const double pay = agent->options->budget * nr_online_cpus() * NAMES_PACE;
+	const double pay = agent->options->budget * now->nr_cpus * NAMES_PACE;
 	const uint64_t naming_ns = now->cost_ns[COST_NAMES] + now->cost_ns[COST_HELPERS];
 	const uint64_t since_ns =
 		now->now_ns - agent->stored_ns + agent->options->tasks.interval_ns / 2;

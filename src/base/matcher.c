@@ -446,7 +446,7 @@ struct regex_group {
 	size_t at;
 	size_t size; /* in characters and operators so far, expanded */
 	size_t last; /* those of the last item, the one a repetition applies to; 0: there is none */
-	/* What may match nothing: the last item, what is before it in this branch, an earlier branch. */
+	/* Each is true if this may match nothing: the last item, what is before it in this branch, an earlier branch. */
 	bool is_last_empty, is_before_empty, is_branch_empty;
 };
 
@@ -479,10 +479,10 @@ static void add_last(struct regex_scan *scan, size_t size, bool is_empty)
 	group->is_last_empty = is_empty;
 }
 
-/* A repetition does not apply to an anchor, nor at the start of a branch: the C library ignores it. */
-static void add_anchor(struct regex_scan *scan, size_t size)
+/* A repetition does not apply to an anchor, nor at the start of a branch: the C library ignores or refuses it. */
+static void add_anchor(struct regex_scan *scan)
 {
-	add_last(scan, size, true);
+	add_last(scan, 1, true);
 	innermost(scan)->last = 0;
 }
 
@@ -568,7 +568,7 @@ static int skip_regex_escape(struct regex_scan *scan)
 	if (isdigit((unsigned char)scan->text[scan->at + 1]))
 		return fail_regex(scan, scan->at, "back references are not supported");
 	if (strchr("bB<>`'", scan->text[scan->at + 1]))
-		add_anchor(scan, 1);
+		add_anchor(scan);
 	else
 		add_last(scan, 1, false);
 	scan->at += 2;
@@ -650,7 +650,7 @@ static int read_operator(struct regex_scan *scan)
 		return 0;
 	case '^':
 	case '$':
-		add_anchor(scan, 1);
+		add_anchor(scan);
 		return 0;
 	default:
 		add_last(scan, 1, false);

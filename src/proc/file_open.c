@@ -110,7 +110,7 @@ static uint64_t generation_of(int fd)
 	return ioctl(fd, FS_IOC_GETVERSION, &generation) < 0 ? 0 : (uint32_t)generation;
 }
 
-/* Opens a regular file for reading, given its O_PATH handle. -EACCES, or for want of room, which passes, another error. */
+/* Opens a regular file for reading, given its O_PATH handle. Returns -EACCES, but an error that passes (want of room) as it is. */
 static int reopen(int handle)
 {
 	char path[64];

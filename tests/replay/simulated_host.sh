@@ -17,7 +17,7 @@ MONTH="cpus=256 processes=20000 threads=50000 files=5000 hours=720 calm_step_s=3
 	rows=24 table_mib=1024"
 
 # simulate NAME WHOLE PARAMETER…: at least WHOLE percent of the checked stacks are whole; the others are marked as cut.
-# Of these and those, 99 % at least have the names of all their functions, and none a wrong one.
+# At least 99 % of all that were named have the names of all their functions, and none has a wrong one.
 simulate() {
 	local name=$1 least=$2 whole named
 	shift 2

@@ -159,8 +159,8 @@ static struct simulation {
 
 	uint64_t nr_samples, nr_recorded, nr_counted, nr_raw, nr_too_many, nr_ring_full;
 	uint64_t nr_lost_events, nr_losses, nr_programs, nr_containers, nr_looks, nr_snapshots;
-	uint64_t nr_named, nr_misnamed,
-		nr_unnamed; /* checked stacks, by the names of their functions */
+	/* Checked stacks, by the names of their functions. */
+	uint64_t nr_named, nr_misnamed, nr_unnamed;
 	uint64_t nr_right, nr_wrong, nr_unknown, nr_as_jit, nr_cut, nr_missing, nr_other;
 	uint64_t nr_violations, slowest_poll_ns, most_limbo, ends[NR_WALK_ENDS];
 	size_t own_bytes; /* heap of the simulation itself */
@@ -410,7 +410,7 @@ int __wrap_worker_call_twice(struct worker *worker, enum parser parser,
 int __wrap_worker_want(struct worker_job *job, struct worker_want *want);
 int __wrap_worker_wait_for_looks(struct worker *worker, uint64_t until_ns, int stop_fd);
 
-#define FILE_MAX_SYMBOLS 129
+#define FILE_MAX_SYMBOLS 129 /* four for each page of the largest file, and an empty one */
 
 /*
  * Makes the file as far as names need it: without its code, but with its symbols. Every other file has a build id.
@@ -484,8 +484,10 @@ static int elf_file(struct host_file file)
 	return *fd;
 }
 
-/* Writes the answer of the real task, which keeps the symbols of earlier files, as in a parser. */
-static int run_names_task(const struct worker_question *question)
+/* Runs the real task, which keeps the symbols of earlier files, as in a parser. */
+int __wrap_worker_call_twice(struct worker *worker, enum parser parser,
+			     const struct worker_question *question, int stop_fd, void **ret_bytes,
+			     size_t *ret_nr)
 {
 	struct worker_job job = {.fd = -1, .answer_fd = sim.answer_fd};
 	const struct host_file file = {question->file.minor, (uint32_t)question->file.inode};
@@ -494,18 +496,9 @@ static int run_names_task(const struct worker_question *question)
 		job.fd = elf_file(file);
 	job.question = bytes_of(question->bytes, question->nr);
 	need(names_task(&job, &sim.parser_state) == 0, "cannot name");
-	return (int)job.answer_bytes;
-}
-
-int __wrap_worker_call_twice(struct worker *worker, enum parser parser,
-			     const struct worker_question *question, int stop_fd, void **ret_bytes,
-			     size_t *ret_nr)
-{
-	int nr = run_names_task(question);
-
-	*ret_nr = (size_t)nr;
+	*ret_nr = job.answer_bytes;
 	*ret_bytes = malloc(*ret_nr);
-	need(*ret_bytes && pread(sim.answer_fd, *ret_bytes, *ret_nr, 0) == nr, "no answer");
+	need(*ret_bytes && fd_read_at(sim.answer_fd, 0, *ret_bytes, *ret_nr) == 0, "no answer");
 	return 0;
 }
 
@@ -894,9 +887,17 @@ static bool is_right(const struct profile *profile, const struct file_table *fil
 	       file_table_get(files, module->file)->id.inode == stack->files[i].inode;
 }
 
-static void check_sample(const struct sample *sample)
+/* Returns the truth about a sample; NULL if it is not known. */
+static struct expected *expected_of(const struct sample *sample)
 {
-	struct expected *expected = &sim.expected[(uint32_t)sample->labels.tid - CHECKED_TID];
+	const uint32_t tid = (uint32_t)sample->labels.tid;
+
+	return tid >= CHECKED_TID && !sample->labels.gave_up ? &sim.expected[tid - CHECKED_TID]
+							     : NULL;
+}
+
+static void check_sample(const struct sample *sample, struct expected *expected)
+{
 	const uint32_t *frames = profile_sample_frames(sim.profile, sample);
 	bool is_unknown = false, is_jit = false, is_wrong = false;
 	size_t i;
@@ -929,8 +930,8 @@ static void check_profile(void)
 		const struct sample *sample = profile_sample(sim.profile, i);
 
 		sim.ends[sample->labels.user_end] += sample->count;
-		if ((uint32_t)sample->labels.tid >= CHECKED_TID && !sample->labels.gave_up)
-			check_sample(sample);
+		if (expected_of(sample))
+			check_sample(sample, expected_of(sample));
 	}
 	sim.nr_other += profile_other_count(sim.profile);
 }
@@ -947,9 +948,8 @@ static struct profile *make_profile(void)
 }
 
 /* Compares the names of a checked stack, as far as it goes. */
-static void check_names(const struct sample *sample)
+static void check_names(const struct sample *sample, const struct expected *expected)
 {
-	const struct expected *expected = &sim.expected[(uint32_t)sample->labels.tid - CHECKED_TID];
 	const uint32_t *frames = profile_sample_frames(sim.named, sample);
 	bool is_unnamed = false, is_misnamed = false;
 	char name[FUNCTION_NAME_BYTES];
@@ -983,8 +983,8 @@ static void name_frames(void)
 	for (i = 0; i < profile_nr_samples(sim.named); i++) {
 		const struct sample *sample = profile_sample(sim.named, i);
 
-		if ((uint32_t)sample->labels.tid >= CHECKED_TID && !sample->labels.gave_up)
-			check_names(sample);
+		if (expected_of(sample))
+			check_names(sample, expected_of(sample));
 	}
 }
 

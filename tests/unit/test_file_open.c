@@ -226,7 +226,7 @@ static int open_again(const struct file_id *id, int root_fd, const char *path)
 	return fd;
 }
 
-/* What passes is no property of a file. */
+/* Want of descriptors passes: it is not taken for a file that cannot be read. */
 TEST(file_open_handle_tells_want_of_descriptors)
 {
 	struct root root = make_root();
